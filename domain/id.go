@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// DrawID returns an id of so many bytes, which are drawn from a source of random bytes, in hex digits.
+// DrawID returns an id in hex digits, with a number of bytes that are drawn from a source of random bytes.
 func DrawID(random io.Reader, bytes int) (string, error) {
 	id := make([]byte, bytes)
 	if _, err := io.ReadFull(random, id); err != nil {
@@ -14,7 +14,7 @@ func DrawID(random io.Reader, bytes int) (string, error) {
 	return hex.EncodeToString(id), nil
 }
 
-// ValidID reports whether a string has the form of an id of so many bytes: hex digits in lower case.
+// ValidID reports whether a string has the form of an id of a number of bytes: hex digits in lower case.
 func ValidID(id string, bytes int) bool {
 	if len(id) != 2*bytes {
 		return false

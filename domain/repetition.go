@@ -2,7 +2,7 @@ package domain
 
 import "time"
 
-// RememberedFor is the time for which a request may be repeated under its Idempotency-Key.
+// RememberedFor is the time for which a request can be repeated under its Idempotency-Key.
 const RememberedFor = 24 * time.Hour
 
 // ErrKeyReused refuses an Idempotency-Key that came with other content before.

@@ -1,7 +1,6 @@
 package domain
 
-// Snapshot is an event that replaces the whole state of its aggregate, whatever was known before, so that a load need
-// not read older events.
+// Snapshot is an event that replaces the whole state of its aggregate, so that a load need not read older events.
 type Snapshot interface{ ReplacesState() }
 
 // IsSnapshot reports whether an event is a Snapshot.

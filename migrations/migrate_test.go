@@ -67,7 +67,7 @@ func TestConcurrentInstancesApplyEachMigrationOnce(t *testing.T) {
 		require.NoError(t, <-outcomes)
 	}
 
-	// then each migration was applied once, in order, and another start applies nothing
+	// then each migration was applied once, in order, and another start applies none
 	require.Equal(t, known(t), applied(t, pool))
 	require.NoError(t, migrations.Up(t.Context(), pool))
 	require.Equal(t, known(t), applied(t, pool))

@@ -1,5 +1,5 @@
-// Package projections holds what its subpackages share. Each of them turns the events of a slice into the rows of its
-// read models, which package readmodel declares.
+// Package projections holds the shared code of its subpackages. Each of them turns the events of a slice into the rows
+// of its read models, which package readmodel declares.
 package projections
 
 import (
@@ -14,7 +14,7 @@ func ToDo(event eventlog.Decoded, item string, due time.Time) readmodel.ToDoRow 
 	return readmodel.ToDoRow{Item: item, Stream: event.Stream, Due: due, Cause: event.ID.String()}
 }
 
-// OrNull returns what a column holds for a value that was perhaps not given: nil for the zero value.
+// OrNull returns nil for the zero value, and other values unchanged.
 func OrNull[T comparable](value T) *T {
 	var zero T
 	if value == zero {

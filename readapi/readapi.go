@@ -1,6 +1,6 @@
-// Package readapi holds what its subpackages share. Each of them serves the routes of a slice that are pure queries
-// of read models. They query the views read_v<n>.* with explicit column lists, so that generations can be swapped
-// beneath them.
+// Package readapi holds the shared code of its subpackages. Each of them serves the routes of a slice that are pure
+// queries of read models. They query the views read_v<n>.* with explicit column lists, so that generations can be
+// swapped beneath them.
 package readapi
 
 import (
@@ -15,8 +15,8 @@ import (
 
 // Models runs queries of read models.
 type Models interface {
-	// Read calls row with each row of a query, on a state of the read models that is never older than one that this
-	// instance has shown or promised, and returns the position in the log that it shows.
+	// Read calls row with each row of a query, on a state of the read models that is at least as new as every state that
+	// this instance has shown or promised, and returns the log position of that state.
 	Read(ctx context.Context, models []readmodel.Model, query string, arguments []any,
 		row func(pgx.CollectableRow) error) (position string, err error)
 }
@@ -28,14 +28,14 @@ type Rows[R any] struct {
 	Models []readmodel.Model
 }
 
-// From returns the query of a view's rows that the rest of the query selects: "where …".
+// From returns a query of a view; rest is the end of its SQL: "where …".
 func From[R any](view readmodel.ViewOf[R], rest, doing string) Rows[R] {
 	return Rows[R]{
 		"select " + view.Selection("") + " from " + view.SQL() + " " + rest, doing, []readmodel.Model{view.Model},
 	}
 }
 
-// Read returns the rows, and sends the position in the log that they show.
+// Read returns the rows, and sends their log position.
 func (q Rows[R]) Read(call *web.Call, models Models, arguments ...any) ([]R, error) {
 	q.Models = call.Route.ReadModels
 	rows, position, err := q.Select(call, models, arguments...)
@@ -45,7 +45,7 @@ func (q Rows[R]) Read(call *web.Call, models Models, arguments ...any) ([]R, err
 	return rows, err
 }
 
-// One returns the only row, and sends the position in the log that it shows. Errors: missing if there is no row.
+// One returns the only row, and sends its log position. Errors: missing if there is no row.
 func (q Rows[R]) One(call *web.Call, models Models, missing error, arguments ...any) (row R, err error) {
 	rows, err := q.Read(call, models, arguments...)
 	if err != nil {
@@ -57,7 +57,7 @@ func (q Rows[R]) One(call *web.Call, models Models, missing error, arguments ...
 	return rows[0], nil
 }
 
-// Select returns the rows, and the position in the log that they show.
+// Select returns the rows, and their log position.
 func (q Rows[R]) Select(ctx context.Context, models Models, arguments ...any) (rows []R, position string, err error) {
 	position, err = models.Read(ctx, q.Models, q.SQL, arguments, func(row pgx.CollectableRow) error {
 		one, err := pgx.RowToStructByPos[R](row)

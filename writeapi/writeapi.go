@@ -12,7 +12,7 @@ import (
 	"github.com/recital-tts/recital/internal/http/web"
 )
 
-// visibleTimeout is how long a write waits for the read models that its route names.
+// visibleTimeout is the time for which a write waits for the read models of its route.
 const visibleTimeout = 2 * time.Second
 
 // ReadModels waits until the live read models have reached a position of the log.
@@ -20,8 +20,8 @@ type ReadModels interface {
 	Wait(ctx context.Context, position eventlog.Position, models ...readmodel.Model) error
 }
 
-// AwaitVisible sends the client the position of its write, and waits until the read models of the route show it. A
-// write that is not visible in time is answered all the same, marked as stale.
+// AwaitVisible sends the client the position of its write, and waits until the read models of the route show it. If
+// they do not in time, the reply is sent nevertheless, marked as stale.
 func AwaitVisible(call *web.Call, models ReadModels, position eventlog.Position) {
 	call.SetPosition(position.String())
 	wait, cancel := context.WithTimeout(call, visibleTimeout)
@@ -31,8 +31,8 @@ func AwaitVisible(call *web.Call, models ReadModels, position eventlog.Position)
 	}
 }
 
-// Origin is on whose behalf a caller's command is carried out: an operator's on routes with Role, else the account's,
-// from the client's address. Its correlation is what the client reads in request-id.
+// Origin returns the origin of a caller's command: an operator's on routes with Role, otherwise the account's, from the
+// client's address. Its correlation is the client's request-id.
 func Origin(c web.Caller) journal.Origin {
 	actor := eventlog.Actor{Kind: eventlog.ActorAccount, Account: c.Principal.Account, Key: c.Principal.Key,
 		Session: c.Principal.Session}
@@ -50,7 +50,7 @@ func operator(c web.Caller) eventlog.Actor {
 	return actor
 }
 
-// SuccessResponse is the reply of routes that have nothing else to say.
+// SuccessResponse is the reply of routes without other data.
 type SuccessResponse struct {
 	Success bool `json:"success" doc:"Always true."`
 }

@@ -75,7 +75,7 @@ func TestAuditing(t *testing.T) {
 		"an invalid time": {[]string{"audit", "sessions", "--from", "yesterday"}, 2, "is not a time"},
 		"a future state": {[]string{
 			"accounts", "show", opened.AccountID, "--as-of", "2999-01-01",
-		}, 1, "what will be is not known"},
+		}, 1, "the time is in the future"},
 		"a state before the account": {[]string{
 			"accounts", "show", opened.AccountID, "--as-of", "2020-01-01",
 		}, 1, "The account does not exist"},

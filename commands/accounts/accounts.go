@@ -17,11 +17,11 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// Accounts carries out the commands on accounts.
+// Accounts executes the commands on accounts.
 type Accounts struct {
 	journal  *journal.Journal
 	now      func() time.Time
-	entitled func() time.Time // of what subscriptions give
+	entitled func() time.Time // the time at which entitlements take effect
 	random   io.Reader        // of keys
 	keys     Keys             // of profiles and names
 }
@@ -39,11 +39,10 @@ func New(j *journal.Journal, now func() time.Time) *Accounts {
 	return &Accounts{journal: j, now: now, entitled: now, random: rand.Reader}
 }
 
-// SealWith sets the keys of the keyring, without which no profile and no name can be recorded. It comes before the
-// first use.
+// SealWith sets the keyring, without which profiles and names cannot be recorded. It is called before the first use.
 func (a *Accounts) SealWith(keys Keys) { a.keys = keys }
 
-// EntitleBy sets the clock of what subscriptions give, where that is another one. It comes before the first use.
+// EntitleBy sets the clock of entitlements, if it differs from the other one. It is called before the first use.
 func (a *Accounts) EntitleBy(now func() time.Time) { a.entitled = now }
 
 // NewAccountID draws the id of an account.
@@ -52,14 +51,14 @@ func NewAccountID() string {
 	return fmt.Sprintf("%x", id[:])
 }
 
-// State reads an account from its stream, since the last snapshot, and the revision of the last event that the state is
-// folded from.
+// State reads an account from its stream, since the last snapshot. It returns the state and the revision of its last
+// event.
 func (a *Accounts) State(ctx context.Context, id string) (account.State, eventlog.Revision, error) {
 	state, version, err := journal.Load(ctx, a.journal, stream(id))
 	return state, version.Revision, err
 }
 
-// execute carries a command out on an open account.
+// execute executes a command on an account.
 func (a *Accounts) execute(
 	ctx context.Context, id string, decide func(at time.Time) command, origin journal.Origin,
 ) (eventlog.Position, error) {

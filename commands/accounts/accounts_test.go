@@ -22,7 +22,7 @@ import (
 
 var errCrash = errors.New("crash")
 
-// crashing is a log that dies after some appends: the one at which it dies is written, but nobody learns of it.
+// crashing is a log that dies after a number of appends: the last one is written, but reported as failed.
 type crashing struct {
 	eventlog.Log
 	left int
@@ -73,7 +73,7 @@ func TestOpenRefusesAnUnknownPlan(t *testing.T) {
 }
 
 func TestAConflictIsDecidedAnew(t *testing.T) {
-	// given many that change one account at once
+	// given many concurrent changes of one account
 	w := newWorld(t)
 	id := w.Open("free")
 	const keys = 24
@@ -86,13 +86,13 @@ func TestAConflictIsDecidedAnew(t *testing.T) {
 		})
 	}
 
-	// when another one is faster than one who has decided
+	// when another instance appends before them
 	<-w.Log.Held
 	w.Other("account-"+id, 1, account.TermsAccepted{At: w.Clock.Now()})
 	release()
 	wait.Wait()
 
-	// then there were conflicts, and every change is there once
+	// then there were conflicts, and every change was made once
 	require.Positive(t, w.Log.Conflicts.Load())
 	require.Len(t, w.Account(id).Keys, keys+1)
 	require.True(t, w.Account(id).TermsAccepted)
@@ -111,7 +111,7 @@ func TestAnAccountTakesNoMoreKeysThanItMay(t *testing.T) {
 }
 
 func TestAKeyThatLooksLikeAnotherIsDrawnAgain(t *testing.T) {
-	// given an account with a key of the masked form that comes next
+	// given an account with a key of the same masked form as the next one
 	w := newWorld(t)
 	id := w.Open("free")
 	first, second := drawKey(t, 7), drawKey(t, 8)
@@ -119,7 +119,7 @@ func TestAKeyThatLooksLikeAnotherIsDrawnAgain(t *testing.T) {
 		At: commandstest.StartTime()})
 	w.Accounts.DrawFrom(bytes.NewReader(slices.Concat(bytes.Repeat([]byte{7}, 30), bytes.Repeat([]byte{8}, 30))))
 
-	// when a key is created, then it is the one after
+	// when a key is created, then it is the one after that
 	made, err := w.Accounts.CreateKey(t.Context(), id, "", commandstest.Operator())
 	require.NoError(t, err)
 	require.Equal(t, second, made.Key)
@@ -149,7 +149,7 @@ func TestEnsureChangesNothingTheSecondTime(t *testing.T) {
 func TestEnsureCompletesWhatACrashCutShort(t *testing.T) {
 	key := drawKey(t, 1)
 	for written := range 3 {
-		// given an Ensure that ended in a crash after so many appends
+		// given an Ensure that crashed after a number of appends
 		w := newWorld(t)
 		broken := &journal.Journal{Log: &crashing{Log: w.Log, left: written}, Registry: w.Journal.Registry}
 		_, err := accounts.New(broken, w.Clock.Now).Ensure(t.Context(), "operator", "enterprise", key)
@@ -157,7 +157,7 @@ func TestEnsureCompletesWhatACrashCutShort(t *testing.T) {
 		require.Len(t, commandstest.Fold[apikey.Event](w.World, keyStream(key)), min(written, 1), "the key comes first")
 		require.Len(t, commandstest.Fold[account.Event](w.World, "account-operator"), 3*(written/2))
 
-		// when it is repeated, then all is there, once
+		// when it is repeated, then it is complete, once
 		_, err = w.Accounts.Ensure(t.Context(), "operator", "enterprise", key)
 		require.NoError(t, err)
 		require.Len(t, commandstest.Fold[account.Event](w.World, "account-operator"), 3)

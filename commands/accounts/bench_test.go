@@ -13,9 +13,9 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// BenchmarkKeyChurn is a look-up of a key in the log, without any cache, in an account that has created and deleted
-// 10,000 keys; beside it the same in an account that has created and deleted 200. Both are as far from their last
-// snapshot. Making a key is compared with the first one of an account.
+// BenchmarkKeyChurn looks up a key in the log, without any cache, in an account that has created and deleted 10,000
+// keys. The baseline is an account that has created and deleted 200. Both are equally far from their last snapshot.
+// Creating a key is compared with the first one of an account.
 func BenchmarkKeyChurn(b *testing.B) {
 	const each = 50
 	w := &world{commandstest.NewOn(b, esdbtest.Open(b, nodetest.Start(b)))}
@@ -64,7 +64,7 @@ func (w *world) churn(k owned, times int) {
 	}
 }
 
-// lookUp is what authentication reads of a key that it has not cached.
+// lookUp reads the streams that authentication reads for a key that is not cached.
 func (w *world) lookUp(k owned) time.Duration {
 	begun := time.Now()
 	id, err := w.Accounts.KeyAccount(w.T.Context(), k.hash)

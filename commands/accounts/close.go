@@ -15,7 +15,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/todo"
 )
 
-// CloseProcess is the name of the to-do list of accounts that were closed: what belongs to them is ended and erased.
+// CloseProcess is the name of the to-do list of closed accounts: their work is ended and their data erased.
 const CloseProcess = "close_account"
 
 // Close closes an account permanently: its credentials are refused from then on. Closing it again has no effect.
@@ -38,7 +38,7 @@ func Closed(ctx context.Context, j *journal.Journal, id string) (bool, error) {
 
 // Closing configures the steps of a closing.
 type Closing struct {
-	// End ends subscriptions and other continuing work for an account. While it waits for others it returns a
+	// End ends subscriptions and other continuing work for an account. While it has to wait it returns a
 	// *todo.NotYetError: Erase waits for it no longer than Patience.
 	End      func(ctx context.Context, account string) error
 	Patience time.Duration
@@ -49,8 +49,8 @@ type Closing struct {
 	Longest time.Duration
 }
 
-// GoOn carries out the steps of an account's closing that are due since a time, because of an event of its stream. It
-// returns the position of the outcome.
+// GoOn executes the due steps of an account's closing, because of an event of its stream at the time since. It returns
+// the position of the outcome.
 func (a *Accounts) GoOn(
 	ctx context.Context, id string, cause uuid.UUID, since time.Time, with Closing,
 ) (eventlog.Position, error) {
@@ -63,19 +63,19 @@ func (a *Accounts) GoOn(
 	if kept.State().Closing == account.ErasedOnce {
 		outcome = account.RecordRepeatedErasure{At: at}
 	}
-	// what belongs to an open account is never erased
+	// the data of an open account is never erased
 	if due, err := outcome.Decide(kept.State()); err != nil || len(due) == 0 {
 		return kept.Version().Position, err
 	}
 	if err := with.carryOut(ctx, id, at.Sub(since)); err != nil {
-		return eventlog.Position{}, fmt.Errorf("erasing what belongs to a closed account: %w", err)
+		return eventlog.Position{}, fmt.Errorf("erasing a closed account: %w", err)
 	}
 	meta := journal.CausedBy(cause).Metadata(todo.CommandID(CloseProcess, id, cause), at)
 	_, position, err := kept.Execute(ctx, outcome, meta)
 	return position, err
 }
 
-// carryOut ends and erases what belongs to an account that has waited for a time.
+// carryOut ends and erases an account that has waited for a time.
 func (c Closing) carryOut(ctx context.Context, id string, waited time.Duration) error {
 	ended := c.End(ctx, id)
 	var notYet *todo.NotYetError

@@ -18,7 +18,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/todo"
 )
 
-// erasures records what was to be erased, and fails while it is told to.
+// erasures records erased accounts, and fails with its errors.
 type erasures struct {
 	of         []string
 	ends, fail error
@@ -40,7 +40,7 @@ func TestClosingAnAccount(t *testing.T) {
 	id, stream := opened.Account, "account-"+opened.Account
 	var erased erasures
 
-	// given an open account, then nothing of it is ever erased
+	// given an open account, then its data is never erased
 	_, err = w.Accounts.GoOn(t.Context(), id, uuid.New(), w.Clock.Now(), erased.with())
 	require.Equal(t, domain.Rejected, domain.CodeOf(err))
 	require.Empty(t, erased.of)
@@ -55,26 +55,26 @@ func TestClosingAnAccount(t *testing.T) {
 	require.Empty(t, state.Keys)
 	closed := w.Last(stream).ID
 
-	// then nothing can be done with it
+	// then commands on it are refused
 	_, err = w.Accounts.CreateKey(t.Context(), id, "", commandstest.Operator())
 	require.ErrorIs(t, err, account.ErrClosed)
 	_, err = w.Accounts.Ensure(t.Context(), id, string(plan.Free), opened.Key.Key)
 	require.ErrorIs(t, err, account.ErrClosed)
 
-	// and what fails to be erased is not recorded as erased
+	// and a failed erasure is not recorded
 	erased.fail = errors.New("the blobs are away")
 	_, err = w.Accounts.GoOn(t.Context(), id, closed, w.Clock.Now(), erased.with())
 	require.ErrorIs(t, err, erased.fail)
 	require.Equal(t, account.Ending, w.Account(id).Closing)
 
-	// and a crash before that is recorded has it erased again
+	// and after a crash before the record it is erased again
 	erased = erasures{}
 	broken := &journal.Journal{Log: &crashing{Log: w.Log}, Registry: w.Journal.Registry}
 	_, err = accounts.New(broken, w.Clock.Now).GoOn(t.Context(), id, closed, w.Clock.Now(), erased.with())
 	require.ErrorIs(t, err, errCrash)
 	require.Equal(t, []string{id}, erased.of)
 
-	// and when nothing fails, then it is, once
+	// and without a failure it is recorded once
 	erased = erasures{}
 	for range 2 {
 		_, err = w.Accounts.GoOn(t.Context(), id, closed, w.Clock.Now(), erased.with())
@@ -84,7 +84,7 @@ func TestClosingAnAccount(t *testing.T) {
 	require.Equal(t, account.ErasedOnce, w.Account(id).Closing)
 	again := w.Last(stream).ID
 
-	// and once more when whatever was running must have ended
+	// and erased again after the end of all requests
 	w.Clock.Advance(time.Hour)
 	for range 2 {
 		_, err = w.Accounts.GoOn(t.Context(), id, again, w.Clock.Now(), erased.with())
@@ -113,7 +113,7 @@ func TestAnErasureDoesNotWaitForOthersForEver(t *testing.T) {
 	require.ErrorAs(t, goOn(), &notYet)
 	require.Empty(t, erased.of)
 
-	// when it has waited for long, then everything is erased, and the closing goes on
+	// when it has waited for long, then its data is erased, and the closing continues
 	w.Clock.Advance(time.Hour)
 	require.ErrorAs(t, goOn(), &notYet)
 	require.Equal(t, []string{id}, erased.of)

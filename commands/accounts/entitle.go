@@ -15,13 +15,13 @@ import (
 	"github.com/recital-tts/recital/internal/events/todo"
 )
 
-// EntitleProcess is the name of the to-do list of what subscriptions give their accounts, and the accounts' streams do
-// not say yet.
+// EntitleProcess is the name of the to-do list of entitlements that subscriptions grant and their accounts' streams
+// lack.
 const EntitleProcess = "entitle"
 
-// Entitle puts an account on the plan of an event of its subscription's stream, at a revision. It has no effect for an
-// event before the last one that was followed, or when repeated. cause is the id of the event. It returns the position
-// of the outcome. Errors: domain.NotFound, domain.Invalid for an unknown plan.
+// Entitle puts an account on the plan of an event in its subscription's stream, at a revision. It has no effect for an
+// event older than the last one that the account followed, or when repeated. cause is the id of the event. It returns
+// the position of the outcome. Errors: domain.NotFound, domain.Invalid for an unknown plan.
 func (a *Accounts) Entitle(
 	ctx context.Context, id string, e plan.Entitlement, revision int64, cause uuid.UUID,
 ) (eventlog.Position, error) {
@@ -32,7 +32,7 @@ func (a *Accounts) Entitle(
 	return position, err
 }
 
-// FollowSubscription entitles an account, given by its stream, to what its subscription's stream says last.
+// FollowSubscription grants an account, given by its stream, the last entitlement in its subscription's stream.
 func (a *Accounts) FollowSubscription(ctx context.Context, accountStream string) (eventlog.Position, error) {
 	id := strings.TrimPrefix(accountStream, account.StreamPrefix)
 	for recorded, err := range a.journal.Log.ReadStreamBackwards(ctx, subscription.Stream(id)) {

@@ -38,7 +38,7 @@ func TestAnAccountFollowsItsSubscription(t *testing.T) {
 		entitled(plan.Premium),
 		subscription.PaymentFailed{Account: id, At: now})
 
-	// when the account follows, however often, then it is on the last one's plan, by one event
+	// when the account follows, repeatedly, then it is on the last plan, by one event
 	position := follow()
 	require.Equal(t, position, follow())
 	state := w.Account(id)
@@ -46,7 +46,7 @@ func TestAnAccountFollowsItsSubscription(t *testing.T) {
 	require.EqualValues(t, 2, state.Version)
 	require.EqualValues(t, 4, state.Followed)
 
-	// and what was said before changes nothing
+	// and an earlier entitlement has no effect
 	again, err := w.Accounts.Entitle(t.Context(), id, entitled(plan.Indie).Entitlement, 1, uuid.New())
 	require.NoError(t, err)
 	require.Equal(t, position, again)

@@ -2,5 +2,5 @@ package accounts
 
 import "io"
 
-// DrawFrom makes keys come from a source.
+// DrawFrom sets the random source of keys.
 func (a *Accounts) DrawFrom(random io.Reader) { a.random = random }

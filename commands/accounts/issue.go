@@ -9,14 +9,14 @@ import (
 	"github.com/recital-tts/recital/domain/apikey"
 )
 
-// KeyAccount returns the account that the key with a hash was issued to, "" for a key that was never issued. The
-// account's stream decides whether the key is valid.
+// KeyAccount returns the account of the key with a hash, or "" for a key that was never issued. The account's stream
+// decides whether the key is valid.
 func (a *Accounts) KeyAccount(ctx context.Context, hash string) (string, error) {
 	state, _, err := journal.Load(ctx, a.journal, keyStream(hash))
 	return state.Account, err
 }
 
-// issue issues a key. One that is drawn has no stream yet.
+// issue issues a key. If drawn, the key has no stream yet.
 func (a *Accounts) issue(ctx context.Context, key apikey.Issue, drawn bool, meta journal.Metadata) error {
 	s := keyStream(key.Hash)
 	s.New = drawn

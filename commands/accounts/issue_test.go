@@ -40,7 +40,7 @@ func TestAKeyLeadsToItsAccount(t *testing.T) {
 	w.requireIssued(drawKey(t, 2), "")
 }
 
-// unread is a log that takes appends and is not read.
+// unread is a log that accepts appends and cannot be read.
 type unread struct{ eventlog.Log }
 
 func (l unread) ReadStreamBackwards(context.Context, string) iter.Seq2[eventlog.Recorded, error] {
@@ -50,12 +50,12 @@ func (l unread) ReadStreamBackwards(context.Context, string) iter.Seq2[eventlog.
 }
 
 func TestAnAccountIsOpenedUnread(t *testing.T) {
-	// given a log that is not read
+	// given a log that cannot be read
 	w := newWorld(t)
 	log := w.Log.Log
 	w.Log.Log = unread{log}
 
-	// when an account is opened, then it and its key are there
+	// when an account is opened, then it exists with its key
 	w.Accounts.DrawFrom(bytes.NewReader(bytes.Repeat([]byte{7}, 64)))
 	opened, err := w.Accounts.Open(t.Context(), "indie", commandstest.Operator())
 	require.NoError(t, err)
@@ -65,7 +65,7 @@ func TestAnAccountIsOpenedUnread(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, state.HasKey(account.HashAPIKey(opened.Key.Key)))
 
-	// and whoever draws the same key gets no account with it
+	// and the same key drawn again opens no account
 	w.Accounts.DrawFrom(bytes.NewReader(bytes.Repeat([]byte{7}, 64)))
 	_, err = w.Accounts.Open(t.Context(), "indie", commandstest.Operator())
 	require.Equal(t, domain.Conflict, domain.CodeOf(err), err)
@@ -86,7 +86,7 @@ func TestWhatTheAccountRefusesIsNotIssued(t *testing.T) {
 	head, err := w.Log.Head(t.Context())
 	require.NoError(t, err)
 
-	// when a key is created for it, for nobody, or with an account on a plan that there is not
+	// when a key is created for it, for an unknown account, or for an account on an unknown plan
 	_, err = w.Accounts.CreateKey(t.Context(), id, "", commandstest.Operator())
 	require.Equal(t, domain.Denied, domain.CodeOf(err))
 	_, err = w.Accounts.CreateKey(t.Context(), "nobody", "", commandstest.Operator())
@@ -94,7 +94,7 @@ func TestWhatTheAccountRefusesIsNotIssued(t *testing.T) {
 	_, err = w.Accounts.Open(t.Context(), "gold", commandstest.Operator())
 	require.Equal(t, domain.Invalid, domain.CodeOf(err))
 
-	// then nothing is written
+	// then no event is written
 	after, err := w.Log.Head(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, head, after)

@@ -16,7 +16,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// NewKey is a key that was just created: the only moment at which it is known.
+// NewKey is a key that was just created. The key is not stored, so that this is the only time at which it is known.
 type NewKey struct {
 	Key      string
 	Masked   string
@@ -83,7 +83,8 @@ func (a *Accounts) RenameKey(
 	return position, err
 }
 
-// sealKeyName seals a name for a key. An unchanged name is returned as it was sealed, so that it is not recorded again.
+// sealKeyName seals a name for a key. If the name is unchanged, it returns the former ciphertext, so that it is not
+// recorded again.
 func (a *Accounts) sealKeyName(ctx context.Context, id string, key account.Key, name string) ([]byte, error) {
 	use := account.ForKeyName(key.Hash)
 	if len(key.SealedName) > 0 {
@@ -105,7 +106,7 @@ func (a *Accounts) sealKeyName(ctx context.Context, id string, key account.Key, 
 	return sealed, nil
 }
 
-// RevokeKey ends an API key of an account, given in its masked form. Errors: domain.NotFound.
+// RevokeKey revokes an API key of an account, given in its masked form. Errors: domain.NotFound.
 func (a *Accounts) RevokeKey(ctx context.Context, id, masked string, origin journal.Origin) (eventlog.Position, error) {
 	return a.execute(ctx, id, func(at time.Time) command { return account.RevokeAPIKey{Masked: masked, At: at} }, origin)
 }
@@ -125,9 +126,8 @@ func (a *Accounts) addNamed(
 	return a.addKey(ctx, stream(id), issue(key, id, add.At), origin, add)
 }
 
-// addKey carries out commands on an account that add a key to it, in one append, once the key is issued to the account.
-// A crash between the two leaves an issued key that is not valid. A command that the account refuses is refused before
-// the key is issued.
+// addKey executes commands that add a key to an account, in one append, after issuing the key to the account. A crash
+// between the two leaves an issued key that is not valid. If the account refuses a command, the key is not issued.
 func (a *Accounts) addKey(
 	ctx context.Context, s accountStream, key apikey.Issue, origin journal.Origin, commands ...command,
 ) (eventlog.Position, error) {

@@ -81,7 +81,7 @@ func TestEnsureDoesNotBringARevokedKeyBack(t *testing.T) {
 		require.Empty(t, w.Account("operator").Keys)
 	}
 
-	// when another key takes its place, then that one lives
+	// when another key replaces it, then that one is valid
 	_, err = w.Accounts.Ensure(t.Context(), "operator", "enterprise", drawKey(t, 2))
 	require.NoError(t, err)
 	require.Len(t, w.Account("operator").Keys, 1)
@@ -126,7 +126,7 @@ func TestALookUpReadsNoMoreHoweverManyKeysThereWere(t *testing.T) {
 		_, err = w.Accounts.RevokeKey(t.Context(), id, made.Masked, commandstest.Operator())
 		require.NoError(t, err)
 
-		// then a look-up reads little and finds the key that was never revoked
+		// then a look-up reads few events and finds the key that was never revoked
 		before := w.Log.Read("account-" + id)
 		state, _, err := w.Accounts.State(t.Context(), id)
 		require.NoError(t, err)
@@ -134,7 +134,7 @@ func TestALookUpReadsNoMoreHoweverManyKeysThereWere(t *testing.T) {
 		require.Len(t, state.Keys, 1)
 	}
 
-	// and all is there, for those who need it
+	// and the log has all events
 	require.Len(t, w.Account(id).Keys, 1)
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/recital-tts/recital/commands/commandstest"
 )
 
-// world is what the tests here do with a log.
+// world is a log with the operations of these tests.
 type world struct{ *commandstest.World }
 
 func newWorld(t testing.TB) *world {

@@ -17,7 +17,7 @@ type NewAccount struct {
 	Key     NewKey
 }
 
-// Open opens an account on a plan with a first key, in one append: there is no account without its key. Errors:
+// Open opens an account on a plan with a first key, in one append: no account exists without its key. Errors:
 // domain.Invalid for an unknown plan.
 func (a *Accounts) Open(ctx context.Context, planType string, origin journal.Origin) (NewAccount, error) {
 	id, at := NewAccountID(), a.now().UTC()
@@ -26,7 +26,7 @@ func (a *Accounts) Open(ctx context.Context, planType string, origin journal.Ori
 		return NewAccount{}, err
 	}
 	drawn := stream(id)
-	drawn.New = true // nor is there a stream of the key: neither is read
+	drawn.New = true // the key has no stream either: neither is read
 	position, err := a.addKey(ctx, drawn, issue(key, id, at), origin,
 		account.Open{Account: id, Plan: plan.Type(planType), At: at}, create(key, at))
 	if err != nil {
@@ -46,12 +46,12 @@ func (a *Accounts) OpenFor(
 	}, origin)
 }
 
-// ErrKeyRevoked is Ensure's answer to a key that was revoked: it never comes back.
+// ErrKeyRevoked refuses a key that was revoked. It stays revoked.
 var ErrKeyRevoked error = domain.Refuse(domain.Denied, "The API key was revoked")
 
-// Ensure makes sure that an account with this id, plan and key exists, an operator's when it is opened, and changes
-// nothing when it does: a caller that keeps the key can repeat it after a crash. Errors: ErrKeyRevoked,
-// account.ErrClosed.
+// Ensure makes sure that an account with this id, plan and key exists. A new account has the role of an operator. It
+// has no effect if the account has the key, so that a caller that stores the key can repeat it after a crash. Errors:
+// ErrKeyRevoked, account.ErrClosed.
 func (a *Accounts) Ensure(ctx context.Context, id, planType, key string) (eventlog.Position, error) {
 	at, hash := a.now().UTC(), account.HashAPIKey(key)
 	state, _, err := a.State(ctx, id)
@@ -71,8 +71,8 @@ func (a *Accounts) Ensure(ctx context.Context, id, planType, key string) (eventl
 	return a.addKey(ctx, stream(id), issue(key, id, at), journal.System(), open, create(key, at))
 }
 
-// revocation is the stream of an account, folded into whether it has revoked a key. The state of an account does not
-// remember that, and need not: only a key that its caller keeps can come again.
+// revocation returns the stream of an account, folded into whether it has revoked a key. The account's state does not
+// have revoked keys, because only a caller that stores its key can add it again.
 func revocation(id, hash string) journal.Stream[bool, account.Event] {
 	revokes := func(event account.Event) bool {
 		e, is := event.(account.APIKeyRevoked)

@@ -17,7 +17,7 @@ import (
 type Profile struct {
 	Name    string
 	Email   string
-	Picture string // an address; "" where there is none
+	Picture string // an address; "" for none
 }
 
 // RecordProfile records the owner's profile, sealed, if it has changed. Errors: domain.Invalid without a name or an
@@ -35,7 +35,7 @@ func (a *Accounts) RecordProfile(
 	}, origin)
 }
 
-// seal seals what there is of a profile.
+// seal seals the fields of a profile that are not empty.
 func (a *Accounts) seal(ctx context.Context, id string, p Profile) (sealed account.RecordProfile, err error) {
 	for _, field := range []struct {
 		to        *[]byte
@@ -65,7 +65,7 @@ func (a *Accounts) seal(ctx context.Context, id string, p Profile) (sealed accou
 	return sealed, err
 }
 
-// EmailHash returns the HMAC by which the profiles of an e-mail address are found, in hex.
+// EmailHash returns the HMAC of an e-mail address in hex, by which profiles are found.
 func (a *Accounts) EmailHash(ctx context.Context, address string) (string, error) {
 	return a.fingerprint(ctx, []byte(strings.ToLower(address)), "e-mail")
 }
@@ -88,8 +88,8 @@ func (a *Accounts) SetEmailPreferences(
 		func(at time.Time) command { return account.SetEmailPreferences{WantsEmail: wantsEmail, At: at} }, origin)
 }
 
-// SetSpendingCap sets the account's spending cap, in minor units of a currency, or takes it away. Errors:
-// domain.Invalid for an amount that is out of bounds.
+// SetSpendingCap sets the account's spending cap, in minor units of a currency, or removes it. Errors: domain.Invalid
+// for an amount that is out of bounds.
 func (a *Accounts) SetSpendingCap(
 	ctx context.Context, id string, amount *int64, currency string, origin journal.Origin,
 ) error {
@@ -104,8 +104,8 @@ func (a *Accounts) RevokeSessions(ctx context.Context, id string, origin journal
 	return a.execute(ctx, id, func(at time.Time) command { return account.RevokeSessions{At: at} }, origin)
 }
 
-// SetOperator grants the role of an operator to an account, or withdraws it. Errors: domain.NotFound,
-// domain.Rejected for an account that is closed.
+// SetOperator grants the role of an operator to an account, or withdraws it. Errors: domain.NotFound, domain.Rejected
+// for a closed account.
 func (a *Accounts) SetOperator(
 	ctx context.Context, id string, operator bool, origin journal.Origin,
 ) (eventlog.Position, error) {

@@ -69,7 +69,7 @@ func TestAProfileIsSealedAndRecordedWhereItHasChanged(t *testing.T) {
 	record(id, ada) // as each sign-in does
 	require.Len(t, recorded(id), 1)
 
-	// then the log has nothing of it in clear, and who has the account's key can read it
+	// then it is sealed in the log, and can be opened with the account's key
 	first := recorded(id)[0]
 	for event, err := range w.Log.ReadStream(t.Context(), "account-"+id, 0) {
 		require.NoError(t, err)
@@ -88,7 +88,7 @@ func TestAProfileIsSealedAndRecordedWhereItHasChanged(t *testing.T) {
 		Picture: open(first.Picture, account.ForPicture),
 	})
 
-	// and what changes is recorded; an e-mail address is found however it is written
+	// and a change is recorded; an e-mail address is found in any spelling
 	ada.Picture, ada.Email = "", "ada@example.org"
 	record(id, ada)
 	require.Len(t, recorded(id), 2)

@@ -1,10 +1,10 @@
-// Package alerts raises and clears alerts: what a person should look at. Each alert is an event, a log line and a count
-// in the metrics.
+// Package alerts raises and clears alerts, which call for a person's attention. Each alert is an event, a log line and
+// a count in the metrics.
 //
-//   - Raise raises what has happened once, and RaiseLater does it for callers that must not wait for the log.
-//   - Holds and Over raise and clear a condition, which lasts for a while.
+//   - Raise raises an alert for an occasion, and RaiseLater does it for callers that must not wait for the log.
+//   - Holds and Over raise and clear the alert of a condition, which lasts for a while.
 //
-// Run appends what the callers do not wait for.
+// Run appends the events for which callers do not wait.
 package alerts
 
 import (
@@ -38,24 +38,24 @@ func Events() []eventlog.Type {
 
 // Alerts raises and clears alerts. It is safe for concurrent use.
 type Alerts struct {
-	// Own reports whether a condition is of this instance alone, so that it is over when the instance stops in order;
-	// nil means that none is. It is set before Run.
+	// Own reports whether a condition concerns this instance alone, so that it ends when the instance stops in an orderly
+	// way; nil means that none does. It is set before Run.
 	Own func(alert.Condition) bool
 
 	journal *journal.Journal
 	log     *slog.Logger
 	observe func(source string, reason alert.Reason)
 
-	changed chan struct{} // holds a value while there may be entries that Run has not seen
+	changed chan struct{} // has a value while there may be new entries for Run
 
 	mu      sync.Mutex
-	waiting []entry                       // for the log, the oldest first
-	holding map[alert.Condition]time.Time // found by this instance, and since when
-	adopted map[alert.Condition]bool      // open in the log, from before
+	waiting []entry                       // for the log, oldest first
+	holding map[alert.Condition]time.Time // detected by this instance, with their starts
+	adopted map[alert.Condition]bool      // open in the log, raised before a restart or by another instance
 }
 
-// New returns an Alerts that knows of no condition. It logs to log and calls observe, which must not block, once for
-// each time that an alert is raised.
+// New returns an Alerts without conditions. It logs to log and calls observe, which must not block, once for each time
+// that an alert is raised.
 func New(j *journal.Journal, log *slog.Logger, observe func(source string, reason alert.Reason)) *Alerts {
 	return &Alerts{
 		journal: j, log: log, observe: observe, changed: make(chan struct{}, 1),
@@ -69,18 +69,18 @@ const todoSource = "todo/"
 // ToDoSource returns the source of a to-do process.
 func ToDoSource(process string) string { return todoSource + process }
 
-// Occasion is what an alert is raised for. Source, subject, reason and cause identify it: every instance that notices
-// it, also after a restart, raises the same alert, which is in the log once.
+// Occasion is the cause of an alert. Source, subject, reason and cause identify it: every instance that detects it,
+// also after a restart, raises the same alert, which is in the log once.
 type Occasion struct {
-	Source  string // part that noticed it, such as todo/expiry
-	Subject string // id of what it is about, never personal data
+	Source  string // the component that detected it, such as todo/expiry
+	Subject string // id of the object concerned, never personal data
 	Reason  alert.Reason
-	Cause   uuid.UUID // of the event, or of the command, that led to it; zero if there is none
+	Cause   uuid.UUID // of the event or command that led to it; zero for none
 	Detail  string    // for the log line alone; never personal data
 	At      time.Time
 }
 
-// id returns the id of the command and of the alert. For a to-do item it is the id that its process derives.
+// id returns the id of the command and of the alert. For a to-do item it equals the id that its process derives.
 func (o Occasion) id() uuid.UUID {
 	source := strings.TrimPrefix(o.Source, todoSource)
 	reason := strings.ReplaceAll(string(o.Reason), "_", " ")
@@ -98,8 +98,8 @@ func (o Occasion) condition() alert.Condition {
 	return alert.Condition{Source: o.Source, Subject: o.Subject, Reason: o.Reason}
 }
 
-// Raise appends the alert of an occasion, unless it is in the log, and then logs and counts it. After an error nothing
-// was logged or counted, and Raise should be called again.
+// Raise appends the alert of an occasion, unless it is in the log, and then logs and counts it. After an error it was
+// neither logged nor counted, and Raise should be called again.
 func (a *Alerts) Raise(ctx context.Context, o Occasion) error {
 	if err := a.append(ctx, o); err != nil {
 		return err
@@ -108,7 +108,7 @@ func (a *Alerts) Raise(ctx context.Context, o Occasion) error {
 	return nil
 }
 
-// RaiseLater logs and counts the alert of an occasion, and has Run append it. It never blocks.
+// RaiseLater logs and counts the alert of an occasion, and queues it for Run. It never blocks.
 func (a *Alerts) RaiseLater(o Occasion) {
 	a.announce(context.Background(), o.condition(), o.Detail)
 	a.mu.Lock()
@@ -125,8 +125,8 @@ func (a *Alerts) GaveUp(ctx context.Context, g todo.GivenUp) error {
 	})
 }
 
-// Clear clears an open alert for an operator. The alert of a condition that still holds comes back under a new id.
-// Clearing an alert again changes nothing.
+// Clear clears an open alert for an operator. If its condition still holds, an alert with a new id is raised again.
+// Clearing an alert again has no effect.
 func (a *Alerts) Clear(
 	ctx context.Context, open alert.Open, at time.Time, origin journal.Origin,
 ) (eventlog.Position, error) {
@@ -144,7 +144,7 @@ func (a *Alerts) Clear(
 	return position, err
 }
 
-// append is carried out as often as the occasion is noticed, and appends one event.
+// append may be called for each detection of the occasion, and appends one event.
 func (a *Alerts) append(ctx context.Context, o Occasion) error {
 	id := o.id()
 	raise := alert.Raise{Alert: id.String(), Source: o.Source, Subject: o.Subject, Reason: o.Reason, At: o.At.UTC()}
@@ -157,7 +157,8 @@ func (a *Alerts) announce(ctx context.Context, c alert.Condition, detail string)
 	a.observe(c.Source, c.Reason)
 }
 
-// stream returns the stream of all alerts, read for the one that a command raises, because the stream has no end.
+// stream returns the stream of all alerts, of which only the command's own event is read, because it grows without
+// limit.
 func stream(command uuid.UUID) journal.Stream[alert.State, alert.Event] {
 	return journal.Stream[alert.State, alert.Event]{
 		Name: alert.Stream, Evolve: alert.Evolve, Only: journal.EventID(command),

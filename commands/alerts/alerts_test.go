@@ -35,13 +35,13 @@ func TestAnItemThatIsGivenUpRaisesOneAlert(t *testing.T) {
 	cause := uuid.New()
 	require.NoError(t, w.instance().GaveUp(t.Context(), w.givenUp("expiry", "r1", cause)))
 
-	// when it is given up again after a restart, while others were given up in between
+	// when it is given up again after a restart, and others in between
 	w.Clock.Advance(time.Hour)
 	restarted := w.instance()
 	require.NoError(t, restarted.GaveUp(t.Context(), w.givenUp("expiry", "r2", cause)))
 	require.NoError(t, restarted.GaveUp(t.Context(), w.givenUp("expiry", "r1", cause)))
 
-	// then its alert is in the log once, with what a person needs to look into it
+	// then its alert is in the log once, with the details for a person
 	require.Len(t, w.raised(), 2)
 	first := w.raised()[0]
 	require.Equal(t, alert.Raised{Alert: first.Alert, Source: "todo/expiry", Subject: "r1", Reason: alert.GaveUp,
@@ -60,7 +60,7 @@ func TestAnItemThatIsGivenUpRaisesOneAlert(t *testing.T) {
 	require.Contains(t, lines[0], `detail="attempt 10 of an item in stream s failed: broken"`)
 	require.Equal(t, 3, w.counted("todo/expiry gave_up"))
 
-	// and another cause, or another process, is another alert
+	// and another cause or process raises another alert
 	require.NoError(t, restarted.GaveUp(t.Context(), w.givenUp("expiry", "r1", uuid.New())))
 	require.NoError(t, restarted.GaveUp(t.Context(), w.givenUp("refresh", "r1", cause)))
 	require.Len(t, w.raised(), 4)
@@ -75,12 +75,12 @@ func TestTheAlertOfAnItemKeepsItsID(t *testing.T) {
 }
 
 func TestAnAlertThatIsNotInTheLogIsNeitherLoggedNorCounted(t *testing.T) {
-	// given a log that takes no alerts
+	// given a log that refuses alerts
 	w := newWorld(t)
 	w.Log.Break("alerts")
 	instance, given := w.instance(), w.givenUp("expiry", "r1", uuid.New())
 
-	// when an alert is raised, then it is an error, so that the process pauses and raises it again
+	// when an alert is raised, then the error makes the process pause and raise it again
 	require.Equal(t, domain.Unavailable, domain.CodeOf(instance.GaveUp(t.Context(), given)))
 	require.Empty(t, w.lines("msg=alert"))
 	require.Zero(t, w.counted("todo/expiry gave_up"))

@@ -10,8 +10,8 @@ import (
 	"github.com/recital-tts/recital/domain/alert"
 )
 
-// Holds raises the alert of a condition, unless it is known to hold. A zero since means now. The detail is for the log
-// line alone, and never personal data. Holds never blocks.
+// Holds raises the alert of a condition, unless it is known to hold. A zero since means now. The detail is only for the
+// log, and never personal data. Holds never blocks.
 func (a *Alerts) Holds(condition alert.Condition, since time.Time, detail string) {
 	if since.IsZero() {
 		since = time.Now()
@@ -21,7 +21,7 @@ func (a *Alerts) Holds(condition alert.Condition, since time.Time, detail string
 	}
 }
 
-// begin reports whether the condition was not known to hold.
+// begin records that a condition holds, and reports whether that is new.
 func (a *Alerts) begin(condition alert.Condition, since time.Time) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -49,7 +49,7 @@ func (a *Alerts) Over(condition alert.Condition) {
 		"since", since)
 }
 
-// raise has Run append that a condition holds, which changes nothing if the log has it as open. The mutex is locked.
+// raise queues the event that a condition holds. It has no effect if the log has it as open. The mutex is locked.
 func (a *Alerts) raise(condition alert.Condition, since time.Time) {
 	command := uuid.New()
 	a.change(condition, command, alert.RaiseCondition{Condition: condition, Alert: command.String(), At: since.UTC()})
@@ -65,8 +65,9 @@ func (a *Alerts) change(
 	}})
 }
 
-// Adopt makes alerts known that are open in the log, so that Over clears alerts of before a restart and of other
-// instances. A condition that waits for the log is not adopted: the log does not have its last change yet.
+// Adopt records which alerts are open in the log, so that Over can clear alerts that were raised before a restart or by
+// other instances. A condition that waits for the log is not adopted, because the log does not have its last change
+// yet.
 func (a *Alerts) Adopt(open []alert.Open) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -78,8 +79,8 @@ func (a *Alerts) Adopt(open []alert.Open) {
 	}
 }
 
-// Open returns the conditions that this instance has found to hold, in no order, also those that the log does not have
-// yet.
+// Open returns the conditions that this instance has detected, in no particular order, including those that are not in
+// the log yet.
 func (a *Alerts) Open() []alert.Open {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -90,7 +91,7 @@ func (a *Alerts) Open() []alert.Open {
 	return open
 }
 
-// Known returns the conditions that are known to be open, in no order.
+// Known returns the conditions that are known to be open, in no particular order.
 func (a *Alerts) Known() (known []alert.Condition) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -105,7 +106,7 @@ func (a *Alerts) Known() (known []alert.Condition) {
 	return known
 }
 
-// assert raises again what holds: an operator may have cleared it.
+// assert raises detected conditions again, because an operator may have cleared them.
 func (a *Alerts) assert() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -116,7 +117,7 @@ func (a *Alerts) assert() {
 	}
 }
 
-// end clears the conditions that no other instance would see the end of.
+// end clears the conditions that concern this instance alone, because other instances cannot detect their end.
 func (a *Alerts) end() {
 	for _, condition := range a.Known() {
 		if a.Own != nil && a.Own(condition) {

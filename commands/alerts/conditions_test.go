@@ -18,7 +18,7 @@ import (
 
 var diskFull = alert.Condition{Source: "disk", Subject: "host:/data", Reason: alert.DiskFull}
 
-// conditions runs those of an instance until stop is called or the test ends.
+// conditions runs the alerts of an instance until stop is called or the test ends.
 func (w *world) conditions() (c *alerts.Alerts, stop func()) {
 	w.T.Helper()
 	c = w.instance()
@@ -38,7 +38,7 @@ func (w *world) goes(run func(context.Context) error) (stop func()) {
 	return stop
 }
 
-// history returns what the log says about the only condition that it knows.
+// history returns the events of the only condition in the log.
 func (w *world) history() []alert.ConditionEvent {
 	w.T.Helper()
 	streams := w.Log.Written(alert.ConditionPrefix)
@@ -61,7 +61,7 @@ func TestAConditionThatComesAndGoes(t *testing.T) {
 	c, _ := w.conditions()
 	since := commandstest.StartTime()
 
-	// when it begins to hold, however often that is said, then one alert is in the log, the log lines and the figures
+	// when it begins to hold, and is reported repeatedly, then one alert is in the log, the log lines and the metrics
 	c.Holds(diskFull, since, "97 % are used")
 	c.Holds(diskFull, since.Add(time.Minute), "")
 	raised := w.awaitHistory(1)[0].(alert.ConditionRaised)
@@ -72,7 +72,7 @@ func TestAConditionThatComesAndGoes(t *testing.T) {
 	require.Equal(t, 1, w.counted("disk disk_full"))
 	require.Equal(t, []alert.Open{{Condition: diskFull, Since: since, Lasting: true}}, c.Open())
 
-	// when it is over, then the alert is cleared, once
+	// when it ends, then the alert is cleared once
 	c.Over(diskFull)
 	c.Over(diskFull)
 	require.Empty(t, c.Open())
@@ -85,7 +85,7 @@ func TestAConditionThatComesAndGoes(t *testing.T) {
 }
 
 func TestAConditionOfWhichTheLogWasNotTold(t *testing.T) {
-	// given a log that takes nothing
+	// given a log that refuses events
 	w := newWorld(t)
 	c, _ := w.conditions()
 	c.Holds(diskFull, time.Time{}, "")
@@ -95,18 +95,18 @@ func TestAConditionOfWhichTheLogWasNotTold(t *testing.T) {
 	w.awaitHistory(2)
 	w.Log.Break(stream()[0])
 
-	// when a condition begins and ends meanwhile, then it is known at once
+	// when a condition begins and ends meanwhile, then it is known immediately
 	since := time.Now().Add(-time.Hour).UTC().Truncate(time.Microsecond)
 	c.Holds(diskFull, since, "")
 	require.Len(t, c.Open(), 1)
 	c.Over(diskFull)
 	require.Empty(t, c.Open())
 	over := time.Now()
-	c.Adopt([]alert.Open{{Condition: diskFull, Lasting: true}}) // which is what the log still says
+	c.Adopt([]alert.Open{{Condition: diskFull, Lasting: true}}) // the log still has it as open
 	c.Over(diskFull)
 	require.Len(t, w.lines(`msg="alert is over"`), 2, "each time once")
 
-	// and in the log once that answers, with the times at which it was so
+	// and it is in the log after the outage, with its times
 	w.Log.Break("")
 	events := w.awaitHistory(4)
 	require.Equal(t, since, events[2].(alert.ConditionRaised).At)
@@ -127,7 +127,7 @@ func TestAConditionIsKnownAfterARestart(t *testing.T) {
 	stop()
 	w.awaitHistory(1)
 
-	// and when one finds that it does not, having read that it was open, then the alert is cleared
+	// and when a later one finds that it does not, after reading that it was open, then the alert is cleared
 	c, _ = w.conditions()
 	c.Over(diskFull)
 	c.Adopt([]alert.Open{{Condition: diskFull, Alert: raised.Alert, Lasting: true}})
@@ -136,7 +136,7 @@ func TestAConditionIsKnownAfterARestart(t *testing.T) {
 	require.Equal(t, raised.Alert, w.awaitHistory(2)[1].(alert.ConditionCleared).Alert)
 }
 
-// Nobody else looks at the disk of an instance that was taken away for good.
+// Only the instance itself can observe its own disk.
 func TestWhatIsOfOneInstanceIsOverWhenThatStopsInOrder(t *testing.T) {
 	w := newWorld(t)
 	shared := alert.Condition{Source: "ledger", Subject: "reservations", Reason: alert.Unsettled}
@@ -172,7 +172,7 @@ func TestInstancesThatFindTheSameConditionAtOnce(t *testing.T) {
 	}
 	for _, c := range all {
 		c.Holds(diskFull, time.Time{}, "")
-		c.RaiseLater(w.stopped("clips_v1_g2", uuid.New())) // is appended when the condition was
+		c.RaiseLater(w.stopped("clips_v1_g2", uuid.New())) // is appended after the condition
 	}
 	require.Eventually(t, func() bool { return len(w.raised()) == len(all) }, patience, tick)
 	w.awaitHistory(1)
@@ -188,7 +188,7 @@ func operator(name string) journal.Origin {
 }
 
 func TestAnOperatorClearsAnAlert(t *testing.T) {
-	// given an alert of something that has happened
+	// given an alert of an occasion
 	w := newWorld(t)
 	instance := w.instance()
 	require.NoError(t, instance.Raise(t.Context(), w.stopped("clips_v1_g1", uuid.New())))
@@ -196,7 +196,7 @@ func TestAnOperatorClearsAnAlert(t *testing.T) {
 	open := alert.Open{Alert: raised.Alert, Condition: alert.Condition{Source: raised.Source, Subject: raised.Subject,
 		Reason: raised.Reason}}
 
-	// when an operator clears it, twice, then that is in the log once, with the name
+	// when an operator clears it twice, then that is in the log once, with the name
 	at := w.Clock.Now()
 	for range 2 {
 		_, err := instance.Clear(t.Context(), open, at, operator("ada"))
@@ -229,7 +229,7 @@ func TestAnOperatorClearsTheAlertOfAConditionThatNobodyLooksAtAnyMore(t *testing
 	}
 	require.Equal(t, alert.ConditionCleared{Alert: raised.Alert, At: w.Clock.Now()}, w.awaitHistory(2)[1])
 
-	// and an alert of another time is not touched
+	// and an alert of another time stays open
 	c, _ = w.conditions()
 	c.Holds(diskFull, time.Time{}, "")
 	w.awaitHistory(3)

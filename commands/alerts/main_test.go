@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// world is a log, and what instances log and count.
+// world is a log, and the logs and counts of instances.
 type world struct {
 	*commandstest.World
 
@@ -31,7 +31,7 @@ func newWorld(t testing.TB) *world {
 	return &world{World: commandstest.New(t), counts: map[string]int{}}
 }
 
-// Write is that of the logger.
+// Write collects the output of the logger.
 func (w *world) Write(line []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// maxWaiting is how many entries wait for the log at most.
+	// maxWaiting is the maximum number of entries that wait for the log.
 	maxWaiting = 1000
-	// retryEvery is the pause after which an entry that the log did not take is tried again, and assertEvery how often
-	// what holds is compared with the log, where an operator may have cleared it.
+	// retryEvery is the pause before a failed append is retried, and assertEvery the interval at which detected conditions
+	// are compared with the log, where an operator may have cleared them.
 	retryEvery  = time.Second
 	assertEvery = 30 * time.Second
 	// attemptTimeout bounds one attempt to append an event, and lastTimeout all attempts at the end of Run.
@@ -31,13 +31,13 @@ type entry struct {
 	append  func(ctx context.Context) error
 }
 
-// enqueue adds an entry, unless it waits already or too many do. The mutex is locked.
+// enqueue adds an entry, unless it is queued already or the queue is full. The mutex is locked.
 func (a *Alerts) enqueue(e entry) {
 	if slices.ContainsFunc(a.waiting, func(other entry) bool { return other.command == e.command }) {
 		return
 	}
 	if len(a.waiting) == maxWaiting {
-		a.lost(e, "too many wait for the log")
+		a.lost(e, "the queue for the log is full")
 		return
 	}
 	a.waiting = append(a.waiting, e)
@@ -52,8 +52,8 @@ func (a *Alerts) waits(condition alert.Condition) bool {
 	return slices.ContainsFunc(a.waiting, func(e entry) bool { return e.about == condition })
 }
 
-// Run appends what waits until ctx ends, and repeats what the log does not take. Then it clears the conditions of this
-// instance alone, tries the rest once more and returns nil.
+// Run appends the waiting entries until ctx ends, and retries failed appends. Then it clears the conditions that
+// concern this instance alone, tries the rest once more and returns nil.
 func (a *Alerts) Run(ctx context.Context) error {
 	retry, assert := time.NewTicker(retryEvery), time.NewTicker(assertEvery)
 	defer retry.Stop()
@@ -80,12 +80,12 @@ func (a *Alerts) appendLast(ctx context.Context) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, e := range a.waiting {
-		a.lost(e, "recitald ended before the log took it")
+		a.lost(e, "recitald ended before it was appended")
 	}
 	a.waiting = nil
 }
 
-// appendWaiting appends the entries in order, until the log takes no more.
+// appendWaiting appends the entries in order, until an append fails.
 func (a *Alerts) appendWaiting(ctx context.Context) {
 	for next, ok := a.first(); ok && ctx.Err() == nil; next, ok = a.first() {
 		attempt, cancel := context.WithTimeout(ctx, attemptTimeout)

@@ -20,13 +20,13 @@ func (w *world) stopped(generation string, event uuid.UUID) alerts.Occasion {
 }
 
 func TestAQueuedAlertDoesNotWaitForTheLog(t *testing.T) {
-	// given a log that takes no alerts
+	// given a log that refuses alerts
 	w := newWorld(t)
 	w.Log.Break("alerts")
 	instance := w.instance()
 	w.goes(instance.Run)
 
-	// when two alerts are raised, then they are logged and counted at once
+	// when two alerts are raised, then they are logged and counted immediately
 	first := w.stopped("clips_v1_g1", uuid.New())
 	instance.RaiseLater(first)
 	instance.RaiseLater(w.stopped("clips_v1_g2", first.Cause))
@@ -34,7 +34,7 @@ func TestAQueuedAlertDoesNotWaitForTheLog(t *testing.T) {
 	require.Equal(t, 2, w.counted("projection/clips stopped"))
 	require.Empty(t, w.raised())
 
-	// and they are in the log once it takes them, however often they were raised meanwhile
+	// and they are in the log after the outage, once, although they were raised again meanwhile
 	instance.RaiseLater(first)
 	w.Log.Break("")
 	instance.RaiseLater(w.stopped("clips_v1_g3", first.Cause))
@@ -60,7 +60,7 @@ func TestAnAlertThatExceedsTheQueueIsLogged(t *testing.T) {
 	}
 	require.Empty(t, w.lines("an alert is not in the log"))
 
-	// when one more is raised, then that one is dropped, and logged
+	// when one more is raised, then it is dropped and logged
 	instance.RaiseLater(w.stopped("one more", cause))
 	instance.RaiseLater(w.stopped("g7", cause))
 	dropped := w.lines("an alert is not in the log")

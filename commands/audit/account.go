@@ -11,17 +11,17 @@ import (
 	"github.com/recital-tts/recital/domain/voice"
 )
 
-// Account is an account as it was at a time, folded from its streams.
+// Account is the state of an account at a time, folded from its streams.
 type Account struct {
 	account.Facts
-	Subscription *subscription.Subscription // that counts; nil for none
-	Usage        ledger.State               // of the period; it does not exist without usage
-	Instant      int                        // places of the plan that instant voices take
+	Subscription *subscription.Subscription // the current one; nil for none
+	Usage        ledger.State               // of the period; the zero State without usage
+	Instant      int                        // places of the plan taken by instant voices
 	Professional int
 	From         []Seen // streams from which it is folded
 }
 
-// Account returns an account as of a time. It refuses with domain.NotFound one that had not been opened.
+// Account returns an account as of a time. It refuses with domain.NotFound an account that was not open then.
 func (a *Audit) Account(ctx context.Context, id string, at time.Time) (Account, error) {
 	owner, err := history[account.State, account.Event]{account.Stream(id), account.Evolve,
 		2 * account.SnapshotEvery}.at(ctx, a.journal, at)
@@ -59,7 +59,7 @@ func (a *Audit) Account(ctx context.Context, id string, at time.Time) (Account, 
 	return found, nil
 }
 
-// usage returns the period of an account at a time. A period that had ended says where the account went on.
+// usage returns the period of an account at a time. A period that had ended names the start of the next one.
 func (a *Audit) usage(ctx context.Context, owner account.State, at time.Time) (past[ledger.State], error) {
 	start := owner.Entitlement.At(at).Start
 	for {

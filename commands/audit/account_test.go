@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// desk audits a log whose account's keys come and go.
+// desk is an audit of a log.
 type desk struct {
 	*commandstest.World
 	audit *commands.Audit
@@ -89,8 +89,7 @@ func TestAnAccountIsShownAsItWas(t *testing.T) {
 	require.False(t, as(d.Clock.Now()).Usage.Exists(), "in a later period nothing was used")
 }
 
-// The state at any time is that of a plain fold of the events until then, however long the stream, and whatever it
-// skips.
+// The state at any time is a plain fold of the events until then, for any length of the stream and any skipped events.
 func TestAsOfIsAFoldOfWhatHadHappened(t *testing.T) {
 	d := newDesk(t)
 	began := d.Clock.Now()

@@ -10,8 +10,8 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// RecordAct records that the origin's actor is about to change or copy a subject. It must not be done before it has
-// returned.
+// RecordAct records that the origin's actor is about to change or copy a subject. The act must not begin before
+// RecordAct has returned.
 func (a *Audit) RecordAct(ctx context.Context, kind, subject string, origin journal.Origin) (eventlog.Position, error) {
 	command, at := uuid.New(), a.now().UTC()
 	id := command.String()

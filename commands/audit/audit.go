@@ -7,7 +7,7 @@ import (
 	"github.com/recital-tts/recital/commands/journal"
 )
 
-// Audit carries out what auditors need.
+// Audit executes the commands and queries of auditors.
 type Audit struct {
 	journal *journal.Journal
 	now     func() time.Time

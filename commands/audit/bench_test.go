@@ -17,7 +17,7 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// BenchmarkVerify checks a log of 100,000 events (10,000 with -short) with its heads, beside only reading it.
+// BenchmarkVerify checks a log of 100,000 events (10,000 with -short) against its heads. The baseline only reads it.
 func BenchmarkVerify(b *testing.B) {
 	const batch = 500
 	total := benchtest.Size(100_000, 10_000)

@@ -12,11 +12,11 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// Erasure is what became of an account that was closed. Times are zero where it has not come to that.
+// Erasure is the progress of the erasure of a closed account. Times are zero for steps that are still to come.
 type Erasure struct {
 	Closed   time.Time
-	Erased   time.Time // what belonged to it
-	AgainAt  time.Time // when it is due once more, because of requests that were still running
+	Erased   time.Time // when its data was erased
+	AgainAt  time.Time // when the erasure is due again, because of requests that were still running
 	Repeated time.Time // when it was repeated; all requests had ended by then
 	Key      time.Time // when its key was destroyed
 	Left     []Left
@@ -47,7 +47,7 @@ type Stores struct {
 }
 
 // Erasure returns the progress of an account's erasure according to the log and the stores. Errors: domain.NotFound for
-// an account that has never existed.
+// an account that never existed.
 func (a *Audit) Erasure(ctx context.Context, id string, stores Stores) (Erasure, error) {
 	found, exists, err := a.closing(ctx, id)
 	if err != nil {
@@ -63,7 +63,7 @@ func (a *Audit) Erasure(ctx context.Context, id string, stores Stores) (Erasure,
 	return found, err
 }
 
-// closing reads the end of the account's stream, because only consequences of the closing follow it.
+// closing reads the end of the account's stream: only consequences of the closing follow Closed.
 func (a *Audit) closing(ctx context.Context, id string) (found Erasure, exists bool, err error) {
 	for recorded, err := range a.journal.Log.ReadStreamBackwards(ctx, account.Stream(id)) {
 		if err != nil {
@@ -82,7 +82,7 @@ func (a *Audit) closing(ctx context.Context, id string) (found Erasure, exists b
 		case account.Closed:
 			found.Closed = e.At
 			return found, true, nil
-		case account.SnapshotTaken, eventlog.Skipped: // of an account that is closed, or of one that is not
+		case account.SnapshotTaken, eventlog.Skipped: // at any state of the account
 		default:
 			return found, true, nil
 		}
@@ -90,7 +90,7 @@ func (a *Audit) closing(ctx context.Context, id string) (found Erasure, exists b
 	return found, exists, nil
 }
 
-// Voices returns the ids of the voices of an account that its roster still names.
+// Voices returns the ids of the voices that the roster of an account still has.
 func (a *Audit) Voices(ctx context.Context, id string) (ids []string, err error) {
 	state, _, err := journal.Load(ctx, a.journal, journal.Stream[roster.State, roster.Event]{Name: roster.Stream(id),
 		Evolve: roster.Evolve})
@@ -103,8 +103,8 @@ func (a *Audit) Voices(ctx context.Context, id string) (ids []string, err error)
 	return ids, nil
 }
 
-// Variables returns the number of an account's API keys that are at the hosting platform, or being set or removed
-// there.
+// Variables returns the number of an account's API keys at the hosting platform, including those that are being set or
+// removed there.
 func (a *Audit) Variables(ctx context.Context, id string) (int64, error) {
 	state, _, err := journal.Load(ctx, a.journal, journal.Stream[hosting.State, hosting.Event]{Name: hosting.Stream(id),
 		Evolve: hosting.Evolve})

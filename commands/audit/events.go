@@ -7,7 +7,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// Events are the event types of auditing.
+// Events returns the event types of auditing.
 func Events() []eventlog.Type {
 	return slices.Concat(
 		eventlog.In(audit.ReadStreamPrefix, eventlog.Define[audit.PersonalDataRead]("personal-data-read", 1)),

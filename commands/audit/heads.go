@@ -20,49 +20,50 @@ import (
 )
 
 const (
-	// checkEvery is the interval at which the newest part of the log is compared with the heads again after the start.
+	// checkEvery is the interval between checks of the newest part of the log against the heads, after the one at the
+	// start.
 	checkEvery = 24 * time.Hour
-	// checkedAge is how old the head is that this part begins with.
+	// checkedAge is the age of the head with which this part begins.
 	checkedAge = 24 * time.Hour
 )
 
-// HeadsConfig is what signs heads.
+// HeadsConfig configures Heads.
 type HeadsConfig struct {
 	Journal *journal.Journal
 	Log     string // id
 	Key     ed25519.PrivateKey
-	Every   uint64 // events after which there is a head, at the latest; 1 at least
+	Every   uint64 // maximum number of events between heads, at least 1
 	Now     func() time.Time
 	Logger  *slog.Logger
-	// Mismatch is called when the log is not what heads say.
+	// Mismatch is called if the log does not match its heads.
 	Mismatch func(context.Context, chain.Finding)
 }
 
-// Heads signs heads of the chain. Of several instances one does so at a time; where two do, one of them gives way.
-// Unsigned and From aside, it is not safe for concurrent use.
+// Heads signs heads of the chain. One of several instances does so at a time; if two do, one of them gives way. Except
+// for Unsigned and From, it is not safe for concurrent use.
 type Heads struct {
 	HeadsConfig
 	key     string // public
-	known   bool   // the fields below were read
+	known   bool   // the fields below are set
 	head    audit.Head
 	hasher  chain.Hasher
-	after   eventlog.Position // of the last event that was read
-	signed  eventlog.Position // up to which there may be heads of other keys
+	after   eventlog.Position // of the last event read
+	signed  eventlog.Position // position up to which there may be heads of other keys
 	last    audit.LastEvent   // the last event of ours
-	news    bool              // there was one that is not a head
+	news    bool              // an event other than a head was read since the last head
 	checked time.Time         // when the log was last compared with its heads
 }
 
-// NewHeads returns a Heads that has not read the log yet.
+// NewHeads returns a Heads. It does not read the log yet.
 func NewHeads(config HeadsConfig) *Heads {
 	return &Heads{HeadsConfig: config, key: hex.EncodeToString(config.Key.Public().(ed25519.PublicKey))}
 }
 
-// PublicKey returns the key that proves the heads, in hex.
+// PublicKey returns the public key of the heads, in hex.
 func (h *Heads) PublicKey() string { return h.key }
 
 // Run signs the new events of the log, and compares the log with earlier heads at the first call and then daily. It
-// continues from the last head that was signed with its key, so an interrupted call costs little, and all calls
+// continues from the last head that was signed with its key, so that an interrupted call costs little, and all calls
 // together read the log once. A log without new events gets no head.
 func (h *Heads) Run(ctx context.Context) error {
 	if !h.known {
@@ -98,8 +99,8 @@ func (h *Heads) resume(ctx context.Context) error {
 	return err
 }
 
-// lastOfAnyKey returns the position of the last head. Where a key was replaced, or taken back, no head is signed that
-// speaks of less than those before it: counts grow along the stream.
+// lastOfAnyKey returns the position of the last head of any key. After a key was replaced, or restored, no head is
+// signed that covers fewer events than its predecessors: counts grow along the stream.
 func (h *Heads) lastOfAnyKey(ctx context.Context) (eventlog.Position, error) {
 	for event, err := range h.Journal.Log.ReadStreamBackwards(ctx, audit.HeadStream) {
 		return event.Position, err
@@ -107,7 +108,7 @@ func (h *Heads) lastOfAnyKey(ctx context.Context) (eventlog.Position, error) {
 	return eventlog.Start(), nil
 }
 
-// at returns the state of the chain at a head, and its place in the log.
+// at returns the state of the chain at a head, and the head's position in the log.
 func (h *Heads) at(ctx context.Context, head audit.Head) (chain.State, eventlog.Position, error) {
 	state := chain.State{Count: head.Count}
 	if err := state.Hash.UnmarshalText([]byte(head.Hash)); err != nil {
@@ -118,11 +119,11 @@ func (h *Heads) at(ctx context.Context, head audit.Head) (chain.State, eventlog.
 		return state, position, err
 	}
 	h.Mismatch(ctx, chain.Finding{Kind: chain.Removed, Events: 1, Head: head.Count, Signed: head.At,
-		Detail: "the last event of that head is not there"})
+		Detail: "the last event of that head is missing"})
 	return state, eventlog.Position{}, lastIsGone(head)
 }
 
-// position returns where an event is in the log.
+// position returns the position of an event in the log.
 func (h *Heads) position(ctx context.Context, last audit.LastEvent) (at eventlog.Position, found bool, err error) {
 	for event, err := range h.Journal.Log.ReadStream(ctx, last.Stream, last.Revision) {
 		if err != nil {
@@ -142,7 +143,7 @@ func lastIsGone(head audit.Head) error {
 type Unsigned struct {
 	Head   audit.Head // the last one of our key; zero before the first
 	Events int        // after it, without heads
-	Oldest time.Time  // when the first of them was written; zero if there is none
+	Oldest time.Time  // when the first of them was written; zero for none
 }
 
 // Unsigned describes the events that no head of our key covers, counted up to a limit. It may be called on any
@@ -200,7 +201,7 @@ func (h *Heads) sign(ctx context.Context) error {
 	return h.append(ctx)
 }
 
-// append appends a head of all that was read, if there is anything new.
+// append appends a head of all events read, if there are new ones.
 func (h *Heads) append(ctx context.Context) error {
 	if !h.news {
 		return nil
@@ -221,8 +222,8 @@ func (h *Heads) append(ctx context.Context) error {
 	return err
 }
 
-// stream returns the stream of heads, read back to the last one of our key. Events that were signed with another key,
-// or written there by others, are not continued.
+// stream returns the stream of heads, read back to the last one of our key. It ignores heads that were signed with
+// another key, or written by others.
 func (h *Heads) stream() journal.Stream[audit.HeadState, audit.Event] {
 	ours := func(event audit.Event) bool {
 		head, ok := event.(audit.Head)
@@ -240,7 +241,7 @@ func (h *Heads) stream() journal.Stream[audit.HeadState, audit.Event] {
 	}
 }
 
-// check compares the newest part of the log with the heads of our key: from one that is a day old, or from the first
+// check compares the newest part of the log with the heads of our key, from one that is a day old, or from the first
 // one.
 func (h *Heads) check(ctx context.Context) error {
 	base, found, err := h.base(ctx)
@@ -285,7 +286,7 @@ func (h *Heads) check(ctx context.Context) error {
 	return nil
 }
 
-// base returns the newest head of our key that is old enough for a check to begin with, or the first one.
+// base returns the newest head of our key that is old enough to begin a check with, or the first one.
 func (h *Heads) base(ctx context.Context) (base chain.LoggedHead, found bool, err error) {
 	before := h.Now().Add(-checkedAge)
 	for recorded, err := range h.Journal.Log.ReadStreamBackwards(ctx, audit.HeadStream) {
@@ -318,7 +319,7 @@ func (h *Heads) ours(ctx context.Context, from uint64) iter.Seq2[chain.LoggedHea
 	}
 }
 
-// From yields the heads of the log from a revision of their stream on.
+// From yields the heads of the log from a revision of their stream.
 func (h *Heads) From(ctx context.Context, revision uint64) iter.Seq2[chain.LoggedHead, error] {
 	return func(yield func(chain.LoggedHead, error) bool) {
 		for recorded, err := range h.Journal.Log.ReadStream(ctx, audit.HeadStream, revision) {

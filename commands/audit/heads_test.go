@@ -30,7 +30,7 @@ import (
 	"github.com/recital-tts/recital/internal/testing/proptest"
 )
 
-// chained is a log whose heads are signed.
+// chained is a log with signed heads.
 type chained struct {
 	t       testing.TB
 	journal *journal.Journal
@@ -55,7 +55,7 @@ func newChained(t testing.TB) *chained {
 	}
 }
 
-// instance returns what signs heads on one instance.
+// instance returns the Heads of one instance.
 func (c *chained) instance() *commands.Heads {
 	return commands.NewHeads(commands.HeadsConfig{
 		Journal: c.journal, Log: c.log, Key: c.key, Every: c.every, Now: func() time.Time { return c.now },
@@ -68,7 +68,7 @@ func (c *chained) instance() *commands.Heads {
 	})
 }
 
-// happen appends events to streams in turn, one of another application among them.
+// happen appends events to several streams in turn, including one of another application.
 func (c *chained) happen(count int) {
 	c.t.Helper()
 	streams := []string{"account-a1", "usage-a1-2026", "orders-7", "session-" + uuid.NewString(), "account-a2"}
@@ -170,12 +170,12 @@ func TestHeadsSpeakOfEveryEvent(t *testing.T) {
 	require.EqualValues(t, 34+4, report.Events)
 	require.EqualValues(t, 4, report.Uncovered, "the heads themselves are in the chain, and are signed with the next one")
 
-	// and a log in which nothing else happens gets no more
+	// and without further events it gets no more
 	require.NoError(t, signer.Run(t.Context()))
 	require.NoError(t, c.instance().Run(t.Context()))
 	require.Len(t, headsOf(c.events()), 4)
 
-	// and what happens later is signed, also by another instance, which reads from the last head on
+	// and later events are signed, also by another instance, which reads from the last head
 	c.happen(3)
 	require.NoError(t, c.instance().Run(t.Context()))
 	c.happen(3)
@@ -188,7 +188,7 @@ func TestHeadsSpeakOfEveryEvent(t *testing.T) {
 	require.Empty(t, c.found)
 }
 
-// Instances that sign at once, and are interrupted, leave heads that fit.
+// Concurrent instances, even interrupted ones, sign heads that match the log.
 func TestInstancesThatSignAtOnce(t *testing.T) {
 	c := newChained(t)
 	c.every = 3
@@ -214,7 +214,7 @@ func TestInstancesThatSignAtOnce(t *testing.T) {
 	require.Empty(t, c.found)
 }
 
-// Whoever changes one thing in the log is found, and so is where.
+// Any single change in the log is found, with its place.
 func TestWhateverIsChangedInTheLogIsFound(t *testing.T) {
 	c := newChained(t)
 	for range 6 {
@@ -227,7 +227,7 @@ func TestWhateverIsChangedInTheLogIsFound(t *testing.T) {
 	require.Empty(t, whole.Findings)
 
 	proptest.Check(t, 2, func(r *rapid.T) {
-		// given heads that were exported, and a change before the last one
+		// given exported heads, and a change before the last one
 		signed := heads[len(heads)-1]
 		end := slices.IndexFunc(events, func(e eventlog.Recorded) bool { return e.ID.String() == signed.Last.ID })
 		at := rapid.IntRange(0, end).Filter(func(i int) bool { return chain.Streams(1).Include(events[i].Stream) }).Draw(r,
@@ -262,7 +262,7 @@ func TestWhateverIsChangedInTheLogIsFound(t *testing.T) {
 				r.Skip("what follows the last head is not signed yet")
 			}
 			changed = slices.Insert(changed, at, changed[at])
-			// before a head's last event the head is met early; a head twice is no head
+			// before a head's last event the head is met early; a duplicate of a head is not one
 			kinds = []chain.Kind{chain.Added, chain.Altered, chain.Forged}
 		case "swap":
 			other := rapid.IntRange(0, end).Filter(func(i int) bool {
@@ -279,11 +279,11 @@ func TestWhateverIsChangedInTheLogIsFound(t *testing.T) {
 			kinds = []chain.Kind{chain.Removed, chain.Cut}
 		}
 		if kinds[0] == chain.Altered {
-			// what was a head, or a head's last event, is one no more
+			// a changed head, or a changed last event of a head, no longer is one
 			kinds = append(kinds, chain.Cut, chain.Forged, chain.Removed)
 		}
 
-		// then it is found, with the exported heads alone as well
+		// then it is found, also with the exported heads alone
 		report, err := c.tryCheck(changed, heads)
 		if err != nil {
 			r.Fatal(err)
@@ -295,7 +295,7 @@ func TestWhateverIsChangedInTheLogIsFound(t *testing.T) {
 		if !slices.Contains(kinds, first.Kind) {
 			r.Fatalf("found %s", first)
 		}
-		// and the part of the log in which it is named holds the change
+		// and it is within the part of the log that is named
 		place := uint64(0)
 		for _, e := range events[:at] {
 			if chain.Streams(1).Include(e.Stream) {
@@ -308,7 +308,7 @@ func TestWhateverIsChangedInTheLogIsFound(t *testing.T) {
 	})
 }
 
-// Where the heads of a log are gone, or signed anew by somebody who has the key, only exported heads prove it.
+// If the heads of a log are missing, or were signed again with the same key, only exported heads prove it.
 func TestAHistoryThatIsSignedAnewIsFoundByExportedHeads(t *testing.T) {
 	c := newChained(t)
 	c.happen(40)
@@ -329,7 +329,7 @@ func TestAHistoryThatIsSignedAnewIsFoundByExportedHeads(t *testing.T) {
 	}
 	require.NoError(t, other.instance().Run(t.Context()))
 
-	// then its own heads fit, and the exported ones do not
+	// then its own heads match, and the exported ones do not
 	require.True(t, other.check(other.events(), nil).Intact())
 	report := other.check(other.events(), exported)
 	require.Len(t, report.Findings, 1)
@@ -338,13 +338,13 @@ func TestAHistoryThatIsSignedAnewIsFoundByExportedHeads(t *testing.T) {
 	require.EqualValues(t, 10, report.Findings[0].After.Count)
 	require.EqualValues(t, 20, report.Findings[0].Until.Count)
 
-	// and exported heads that were altered themselves prove nothing
+	// and modified exported heads are refused
 	exported[1].Hash = exported[0].Hash
 	_, err := other.tryCheck(other.events(), exported)
 	require.ErrorContains(t, err, "the exported head of 20 events is not to be trusted: its signature is wrong")
 }
 
-// What somebody without the key writes among the heads is neither believed nor built upon.
+// Heads that were written without the key are neither trusted nor continued.
 func TestAHeadOfAnotherKeyIsNotBelieved(t *testing.T) {
 	c := newChained(t)
 	c.happen(20)
@@ -365,7 +365,7 @@ func TestAHeadOfAnotherKeyIsNotBelieved(t *testing.T) {
 	require.Contains(t, report.Findings[0].String(), "another key has signed it")
 }
 
-// A key is replaced, and taken back: whoever knows both finds the log intact, and what was changed in it.
+// With both keys of a replaced and restored key, the log is found intact, and a change in it is found.
 func TestTheKeyIsReplaced(t *testing.T) {
 	c := newChained(t)
 	former, next := c.key, ed25519.NewKeyFromSeed(bytes.Repeat([]byte{2}, ed25519.SeedSize))
@@ -406,7 +406,7 @@ func TestTheKeyIsReplaced(t *testing.T) {
 	}
 }
 
-// What no head speaks of is counted on every instance, also on one that signs nothing.
+// Uncovered events are counted on every instance, including one that signs none.
 func TestWhatIsNotSignedIsCounted(t *testing.T) {
 	c := newChained(t)
 	other := c.instance()
@@ -418,7 +418,7 @@ func TestWhatIsNotSignedIsCounted(t *testing.T) {
 	}
 	require.Zero(t, unsigned(100), "an empty log")
 
-	c.happen(15) // three of them are another application's
+	c.happen(15) // including three of another application
 	u := unsigned(100)
 	require.Zero(t, u.Head)
 	require.Equal(t, 12, u.Events)
@@ -439,7 +439,7 @@ func TestWhatIsNotSignedIsCounted(t *testing.T) {
 	require.Equal(t, u.Oldest, unsigned(1).Oldest)
 }
 
-// An instance that finds a log which is not what was signed says so.
+// An instance reports a log that does not match its heads.
 func TestAnInstanceComparesTheLogWithItsHeads(t *testing.T) {
 	c := newChained(t)
 	c.happen(40)
@@ -470,7 +470,7 @@ func TestAnInstanceComparesTheLogWithItsHeads(t *testing.T) {
 	}
 }
 
-// A check goes on where it was interrupted, and comes to the same.
+// An interrupted check continues, with the same result.
 func TestACheckGoesOnWhereItWasInterrupted(t *testing.T) {
 	c := newChained(t)
 	for range 4 {

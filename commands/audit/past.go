@@ -11,14 +11,14 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// history is a stream that is folded as it was at a time.
+// history reads past states of a stream.
 type history[S, E any] struct {
 	stream string
 	evolve func(S, E) S
 	window uint64 // events in which there usually is a snapshot
 }
 
-// past is a state of a stream in the past.
+// past is the state of a stream at a time.
 type past[S any] struct {
 	state S
 	Seen
@@ -31,9 +31,9 @@ type Seen struct {
 	At       time.Time         // of that event
 }
 
-// at folds the events of the stream until a time, by the commands' own times. Events after one with a later time are
-// not folded, so the state is one that the stream has had. It costs about one window of events for a stream of any
-// length.
+// at folds the events of the stream until a time, by the times in their metadata. Events after one with a later time
+// are not folded, so that the state is one that the stream has had. It costs about one window of events for a stream of
+// any length.
 func (h history[S, E]) at(ctx context.Context, j *journal.Journal, until time.Time) (past[S], error) {
 	end, err := h.end(ctx, j, until)
 	if err != nil {
@@ -84,15 +84,15 @@ func (h history[S, E]) later(ctx context.Context, j *journal.Journal, revision u
 		}
 		decoded, err := j.Registry.Decode(recorded)
 		if isSkipped(decoded) {
-			continue // it has no time; the next one has
+			continue // a skipped event has no time; the next event has
 		}
 		return decoded.Meta.Time.After(than), unreadable(err)
 	}
 	return true, nil
 }
 
-// fold folds the events from a revision on, up to another. Where it does not begin with the first one, it begins with a
-// snapshot; whole is false where there is none.
+// fold folds the events of a range of revisions. If it does not begin with the first one, it begins with a snapshot;
+// whole is false if there is none.
 func (h history[S, E]) fold(
 	ctx context.Context, j *journal.Journal, from, end uint64,
 ) (p past[S], whole bool, err error) {
@@ -129,7 +129,7 @@ func isSkipped(event eventlog.Decoded) bool {
 	return skipped
 }
 
-// unreadable returns the refusal of a history with an event that this release cannot decode.
+// unreadable returns the refusal of a history with an event that cannot be decoded.
 func unreadable(err error) error {
 	if !eventlog.IsUndecodable(err) {
 		return err
@@ -139,4 +139,4 @@ func unreadable(err error) error {
 
 var errUnreadable = domain.Refuse(domain.Unavailable,
 	"An event of this account cannot be read by this release; recitalctl projections parked list shows it, and "+
-		"parked skip goes on without it")
+		"parked skip excludes it")

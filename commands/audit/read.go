@@ -11,7 +11,7 @@ import (
 )
 
 // RecordRead records that the origin's actor is about to be shown personal data of count rows, for a reason. The data
-// must not be shown before it has returned.
+// must not be shown before RecordRead has returned.
 func (a *Audit) RecordRead(
 	ctx context.Context, query audit.Query, count int, reason string, origin journal.Origin,
 ) (eventlog.Position, error) {

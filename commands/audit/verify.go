@@ -13,14 +13,14 @@ import (
 // Verification is the progress of a check of the whole log.
 type Verification struct {
 	chain.Report
-	Until eventlog.Position `json:"until"` // where it ends: the head of the log when it began
+	Until eventlog.Position `json:"until"` // end of the check: the head of the log at its start
 }
 
 // progressEvery is the number of events between two calls of progress.
 const progressEvery = 500
 
-// Verify checks the whole log against the heads in it that are signed with the key of this instance, and calls progress
-// now and then. Several may run at the same time.
+// Verify checks the whole log against its heads that are signed with the key of this instance, and calls progress after
+// every progressEvery events. Calls may run concurrently.
 func (h *Heads) Verify(ctx context.Context, progress func(Verification) error) (Verification, error) {
 	until, err := h.Journal.Log.Head(ctx)
 	if err != nil {

@@ -33,14 +33,14 @@ func TestAnInstanceChecksTheWholeLog(t *testing.T) {
 	require.Len(t, seen, 2)
 	require.Less(t, seen[0], seen[1])
 
-	// what another key has signed proves nothing
+	// heads of another key are not accepted
 	c.key = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{2}, ed25519.SeedSize))
 	found, err = c.instance().Verify(t.Context(), note)
 	require.NoError(t, err)
 	require.False(t, found.Intact())
 	require.Equal(t, chain.Forged, found.Findings[0].Kind)
 
-	// and a caller who has gone ends the check
+	// and an error of the caller ends the check
 	gone := errors.New("gone")
 	_, err = instance.Verify(t.Context(), func(commands.Verification) error { return gone })
 	require.ErrorIs(t, err, gone)

@@ -28,8 +28,8 @@ func (s *shop) told(id string) string {
 	return address
 }
 
-// The provider knows the address from the first look on, to which its notice of the new customer leads, and another one
-// from the next look on. What somebody sets there stays, and the log has no address.
+// The provider knows the address from the first look, caused by its notice of the new customer, and a new address from
+// the next look. An address that was set by hand stays, and the log has no address.
 func TestTheProviderIsToldTheAddress(t *testing.T) {
 	s := newShop(t)
 	id := accounts.NewAccountID()
@@ -52,7 +52,7 @@ func TestTheProviderIsToldTheAddress(t *testing.T) {
 	require.NotContains(t, fmt.Sprintf("%+v", s.events(id)), "@example")
 }
 
-// An address that the provider refuses keeps nobody from subscribing, and is in no log.
+// An address that the provider refuses prevents no subscription, and is not logged.
 func TestAnAddressThatIsRefusedHoldsNothingUp(t *testing.T) {
 	s := newShop(t)
 	var log bytes.Buffer
@@ -63,7 +63,7 @@ func TestAnAddressThatIsRefusedHoldsNothingUp(t *testing.T) {
 	require.NoError(t, err)
 	s.advance(time.Second, id)
 	require.Empty(t, s.told(id))
-	require.Contains(t, log.String(), "does not know the account's e-mail address")
+	require.Contains(t, log.String(), "could not be sent the account's e-mail address")
 	require.NotContains(t, log.String(), "nowhere")
 
 	require.NoError(t, s.keys.Erase(t.Context(), id))

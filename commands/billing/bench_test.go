@@ -14,8 +14,8 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// BenchmarkSubscriptionsAtOnce has 40 accounts subscribe at once behind a provider that permits 25 requests a second.
-// The baseline asks it for customers and subscriptions and for nothing else, as fast as it permits.
+// BenchmarkSubscriptionsAtOnce subscribes 40 accounts concurrently with a provider that permits 25 requests a second.
+// The baseline requests only customers and subscriptions, as fast as permitted.
 func BenchmarkSubscriptionsAtOnce(b *testing.B) {
 	many := benchtest.Size(40, 4)
 	s := newShop(b)
@@ -44,7 +44,7 @@ func BenchmarkSubscriptionsAtOnce(b *testing.B) {
 	benchtest.Finish(b)
 }
 
-// atOnce does something many times at once, all of which must succeed, and returns how long that takes.
+// atOnce runs a function many times concurrently, and returns how long that takes. All calls must succeed.
 func atOnce(b *testing.B, many int, do func(ctx context.Context) error) time.Duration {
 	ctx, cancel := context.WithTimeout(b.Context(), time.Minute)
 	defer cancel()
@@ -62,7 +62,7 @@ func atOnce(b *testing.B, many int, do func(ctx context.Context) error) time.Dur
 	return took
 }
 
-// subscribeBare makes a customer with a subscription, each when the limit permits it.
+// subscribeBare creates a customer with a subscription, each when the limit permits it.
 func (s *shop) subscribeBare(ctx context.Context, l *limited) error {
 	l.wait()
 	customer, err := s.api.V1Customers.Create(ctx, &api.CustomerCreateParams{})

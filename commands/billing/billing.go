@@ -23,17 +23,17 @@ import (
 // Names of the to-do lists.
 const (
 	CompleteRequestProcess = "complete_request" // requests that are open for longer than Patience
-	DunningProcess         = "dunning"          // subscriptions whose grace is over
+	DunningProcess         = "dunning"          // subscriptions at the end of their grace
 	PaymentProcess         = "payment"          // notices that were not handled
-	CollectProcess         = "collect"          // payments and ends of subscriptions, after which debts are seen to
-	OverageProcess         = "bill_overage"     // characters past a plan, on terms that have ended
+	CollectProcess         = "collect"          // payments and ends of subscriptions, after which debts are collected
+	OverageProcess         = "bill_overage"     // characters past a plan, on ended terms
 	DisputeProcess         = "end_disputed"     // lost disputes that end subscriptions
 )
 
-// Patience is the age from which an open request is considered left behind by a crash.
+// Patience is the age from which an open request is considered interrupted by a crash.
 const Patience = 30 * time.Second
 
-// Config configures Billing. The first group is needed.
+// Config configures Billing. The fields in the first group are required.
 type Config struct {
 	Journal *journal.Journal
 	Gateway payments.Gateway
@@ -41,37 +41,37 @@ type Config struct {
 	Periods Periods
 	Views   Views
 	Alert   func(ctx context.Context, l Lapse) error
-	// AlertUnpaid raises the alert of an invoice, once however often it is called.
+	// AlertUnpaid raises the alert of an invoice. Repeated calls raise one alert.
 	AlertUnpaid func(ctx context.Context, i UnpaidInvoice) error
-	// AlertLost raises the alert of a dispute that is lost, once however often it is called.
+	// AlertLost raises the alert of a lost dispute. Repeated calls raise one alert.
 	AlertLost func(ctx context.Context, d LostDispute) error
 	// AlertSecond raises the alert of a second running subscription. Repeated calls raise one alert.
 	AlertSecond func(ctx context.Context, s SecondSubscription) error
-	// Address returns the e-mail address of an account's owner as a read model shows it, sealed; nil if it shows none.
+	// Address returns the sealed e-mail address of an account's owner from a read model; nil for none.
 	Address func(ctx context.Context, account string) ([]byte, error)
 	Now     func() time.Time
 	Logger  *slog.Logger
 
 	Coupon string        // for the first subscription of an account; "" for none
 	Grace  time.Duration // for which a plan is granted while a payment is missing
-	// DisputeEndsPlan is the operator's rule that the subscriptions of an account end when it has its money back by a
-	// dispute. It holds for disputes that are found lost while it is set.
+	// DisputeEndsPlan ends the subscriptions of an account after a lost dispute. It applies to disputes that are found
+	// lost while it is set.
 	DisputeEndsPlan bool
 }
 
 // Views are the read models that Billing uses. They may be out of date: they are hints, and the log decides.
 type Views interface {
-	// AccountOf returns the account of a customer, "" if none is shown.
+	// AccountOf returns the account of a customer, or "" for an unknown one.
 	AccountOf(ctx context.Context, customer string) (account string, err error)
-	// Overdue returns accounts of unended subscriptions with a period that was over at a time, in order, beginning
-	// after a given account; none at the end.
+	// Overdue returns accounts with a subscription that has not ended, and a period that was over at a time, in order,
+	// beginning after a given account. The last page is empty.
 	Overdue(ctx context.Context, at time.Time, after string) (accounts []string, err error)
 }
 
-// Periods are what accounts have used, for the ledger. A period is given by its stream, terms by the version of the
-// entitlement that they follow.
+// Periods is the billing of usage by the ledger. A period is given by its stream, and terms by the version of their
+// entitlement.
 type Periods interface {
-	// OverageOn returns the usage past plan and credit on terms that have ended.
+	// OverageOn returns the usage past plan and credit on ended terms.
 	OverageOn(ctx context.Context, stream string, version int64) (Overage, error)
 	// OverageBilled records the billing of an overage. Recording it again has no effect.
 	OverageBilled(ctx context.Context, stream string, version int64, b Billed, cause uuid.UUID) (eventlog.Position, error)
@@ -80,7 +80,7 @@ type Periods interface {
 	EndFor(ctx context.Context, account string) ([]Unbilled, error)
 }
 
-// Overage is the usage past plan and credit on terms that have ended.
+// Overage is the usage past plan and credit on ended terms.
 type Overage struct {
 	Account    string
 	Plan       plan.Type
@@ -88,7 +88,7 @@ type Overage struct {
 	End        time.Time // of the terms
 	Characters int64
 	At         time.Time         // when it was recorded
-	Billed     bool              // including one that costs nothing
+	Billed     bool              // true for a free one, too
 	Position   eventlog.Position // of the last event of the period
 }
 
@@ -98,7 +98,7 @@ type Billed struct {
 	Currency, Item string
 }
 
-// Lapse is a subscription that lost its plan because it was not paid.
+// Lapse is a subscription that lost its plan for lack of payment.
 type Lapse struct {
 	Account      string
 	Subscription string
@@ -106,18 +106,19 @@ type Lapse struct {
 	At           time.Time
 }
 
-// Billing carries out what concerns money. Errors of its methods, besides those that they name: domain.Unavailable
-// while the provider, the log or the keyring does not answer; domain.PaymentRequired for a payment that was declined.
+// Billing executes the commands on subscriptions, cards and notices. Errors of its methods, besides those in their
+// comments: domain.Unavailable while the provider, the log or the keyring does not respond; domain.PaymentRequired for
+// a declined payment.
 type Billing struct {
 	Config
-	refreshed *lru.Cache[string, eventlog.Position] // by account: the log's head when its last look at the provider began
-	notices   *lru.Cache[string, *keptNotice]       // by stream: what this instance has recorded
+	refreshed *lru.Cache[string, eventlog.Position] // by account: head of the log at the last look
+	notices   *lru.Cache[string, *keptNotice]       // by stream: recorded by this instance
 	accounts  *lru.Cache[string, string]            // by customer, which never changes its account
-	looks     turns
-	requests  turns // the provider refuses a request that comes while it carries out the same one
+	looks     accountLocks
+	requests  accountLocks // the provider refuses a request while it executes the same one
 }
 
-// remembered bounds the memory of a Billing: looks and accounts take about 100 bytes each, notices 600.
+// remembered is the size of each cache of a Billing. Looks and accounts take about 100 bytes each, notices 600.
 const remembered = 10_000
 
 // New returns a Billing.
@@ -137,63 +138,63 @@ func New(config Config) (*Billing, error) {
 	return &Billing{Config: config, refreshed: refreshed, notices: notices, accounts: accounts}, nil
 }
 
-// turns has what concerns one account done one after the other.
-type turns struct {
+// accountLocks has a lock for each account.
+type accountLocks struct {
 	mu    sync.Mutex
-	lanes map[string]*lane // by account
+	locks map[string]*accountLock // by account
 }
 
-// lane is the turn of an account that somebody has or waits for.
-type lane struct {
+// accountLock is the lock of an account that is held or awaited.
+type accountLock struct {
 	*semaphore.Weighted
 	users int
 }
 
-// take waits for the turn of an account. release must follow, unless an error is returned.
-func (t *turns) take(ctx context.Context, account string) (release func(), err error) {
-	turn := t.enter(account)
-	if err := turn.Acquire(ctx, 1); err != nil {
+// lock waits for the lock of an account. The caller must call release, unless an error is returned.
+func (t *accountLocks) lock(ctx context.Context, account string) (release func(), err error) {
+	lock := t.enter(account)
+	if err := lock.Acquire(ctx, 1); err != nil {
 		t.leave(account)
 		return nil, err
 	}
-	return func() { turn.Release(1); t.leave(account) }, nil
+	return func() { lock.Release(1); t.leave(account) }, nil
 }
 
-// tryTake takes the turn of an account if it is free. The caller must then call release.
-func (t *turns) tryTake(account string) (release func(), free bool) {
-	turn := t.enter(account)
-	if !turn.TryAcquire(1) {
+// tryLock takes the lock of an account if it is free. The caller must then call release.
+func (t *accountLocks) tryLock(account string) (release func(), free bool) {
+	lock := t.enter(account)
+	if !lock.TryAcquire(1) {
 		t.leave(account)
 		return nil, false
 	}
-	return func() { turn.Release(1); t.leave(account) }, true
+	return func() { lock.Release(1); t.leave(account) }, true
 }
 
-func (t *turns) enter(account string) *lane {
+func (t *accountLocks) enter(account string) *accountLock {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.lanes == nil {
-		t.lanes = map[string]*lane{}
+	if t.locks == nil {
+		t.locks = map[string]*accountLock{}
 	}
-	turn := t.lanes[account]
-	if turn == nil {
-		turn = &lane{Weighted: semaphore.NewWeighted(1)}
-		t.lanes[account] = turn
+	lock := t.locks[account]
+	if lock == nil {
+		lock = &accountLock{Weighted: semaphore.NewWeighted(1)}
+		t.locks[account] = lock
 	}
-	turn.users++
-	return turn
+	lock.users++
+	return lock
 }
 
-func (t *turns) leave(account string) {
+func (t *accountLocks) leave(account string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	turn := t.lanes[account]
-	if turn.users--; turn.users == 0 {
-		delete(t.lanes, account)
+	lock := t.locks[account]
+	if lock.users--; lock.users == 0 {
+		delete(t.locks, account)
 	}
 }
 
-// State returns the subscription of an account, from its stream.
+// State returns the subscription of an account, read from its stream.
 func (b *Billing) State(ctx context.Context, account string) (subscription.State, journal.Version, error) {
 	return journal.Load(ctx, b.Journal, stream(account))
 }

@@ -12,12 +12,12 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// attempt is how the provider recognises a request.
+// attempt returns the id by which the provider recognises a request.
 func attempt(r subscription.Requested) payments.Attempt {
 	return payments.Attempt{ID: r.Request, First: r.At}
 }
 
-// attemptFor is how the provider recognises a part of a request that concerns one of several objects.
+// attemptFor returns the id by which the provider recognises the part of a request for one of several objects.
 func attemptFor(r subscription.Requested, object string) payments.Attempt {
 	return payments.Attempt{ID: journal.DeriveID(r.Request, object).String(), First: r.At}
 }
@@ -25,10 +25,10 @@ func attemptFor(r subscription.Requested, object string) payments.Attempt {
 // carriedOut is the provider's result of a request.
 type carriedOut struct {
 	subscription.Agree
-	secret string // with which a client pays for a new subscription: it is in no event
+	secret string // with which a client pays for a new subscription; it is in no event
 }
 
-// carryOut has the provider carry out a request. Doing so again has no further effect there.
+// carryOut sends a request to the provider. Repeating it has no further effect there.
 func (b *Billing) carryOut(
 	ctx context.Context, s subscription.State, r subscription.Requested, origin journal.Origin,
 ) (carriedOut, error) {
@@ -61,7 +61,7 @@ func (b *Billing) carryOut(
 	return agree, err
 }
 
-// subscribe returns the subscription at a price that is to be paid, and ends those in its way.
+// subscribe returns the subscription at a price that is to be paid. It first ends those that must end before.
 func (b *Billing) subscribe(
 	ctx context.Context, s subscription.State, r subscription.Requested, origin journal.Origin,
 ) (string, error) {
@@ -98,7 +98,7 @@ func (b *Billing) firstPayment(ctx context.Context, id string) (*subscription.Fi
 	return first, pay.ClientSecret, nil
 }
 
-// coupon returns a coupon, or none if it is not valid any more: people can subscribe without.
+// coupon returns a coupon, or "" if it is not valid any more, because people can subscribe without one.
 func (b *Billing) coupon(ctx context.Context, id string) (string, error) {
 	if id == "" {
 		return "", nil
@@ -150,7 +150,7 @@ func (b *Billing) endAll(ctx context.Context, r subscription.Requested, ids []st
 	return nil
 }
 
-// customer returns the customer of an account, which is created if there is none.
+// customer returns the customer of an account. It creates one if there is none.
 func (b *Billing) customer(
 	ctx context.Context, s subscription.State, r subscription.Requested, origin journal.Origin,
 ) (string, error) {

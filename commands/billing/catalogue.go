@@ -60,7 +60,7 @@ func priceOf(one payments.Price) (catalogue.Price, bool) {
 	return price, true
 }
 
-// count returns a number in metadata, 0 for text that is none.
+// count parses a number in metadata. It returns 0 for other text.
 func count(text string) int64 {
 	n, err := strconv.ParseInt(text, 10, 32)
 	if err != nil {

@@ -12,11 +12,11 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// ErrUnderway refuses a request while another one of the account, or one with the same Idempotency-Key, is under way.
-// The client may try again after a second.
+// ErrUnderway refuses a request while another request of the account, or one with the same Idempotency-Key, is under
+// way. The client may retry after a second.
 var ErrUnderway = subscription.ErrUnderway
 
-// NewSubscription is the answer to Subscribe.
+// NewSubscription is the result of Subscribe.
 type NewSubscription struct {
 	Subscription string
 	ClientSecret string // to pay the first invoice; "" if it is paid
@@ -26,35 +26,35 @@ type NewSubscription struct {
 	Position     eventlog.Position
 }
 
-// PlanChange is the answer to ChangePlan.
+// PlanChange is the result of ChangePlan.
 type PlanChange struct {
-	Downgrade   bool      // scheduled, instead of made
-	EffectiveAt time.Time // at which the plan is the new one
+	Downgrade   bool      // the change is scheduled
+	EffectiveAt time.Time // start of the new plan
 	Position    eventlog.Position
 }
 
-// Cancellation is the answer to Cancel.
+// Cancellation is the result of Cancel.
 type Cancellation struct {
-	Subscription string    // that ends
-	At           time.Time // at which it ends
+	Subscription string    // the ending subscription
+	At           time.Time // its end
 	Position     eventlog.Position
 }
 
-// Setup is the answer to CreateSetup.
+// Setup is the result of CreateSetup.
 type Setup struct {
 	ClientSecret string // to register a card
 	Position     eventlog.Position
 }
 
-// NewCard is the answer to ReplaceCard.
+// NewCard is the result of ReplaceCard.
 type NewCard struct {
 	Brand, Last4 string
 	Position     eventlog.Position
 }
 
-// Subscribe subscribes an account at a price. While the first invoice of such a subscription is not paid, it answers
-// that one; one at another price ends. Errors: domain.NotFound and domain.Invalid for a price that is unknown or not on
-// sale, domain.Rejected where there is a subscription, ErrUnderway, domain.ErrKeyReused.
+// Subscribe subscribes an account at a price. While the first invoice of such a subscription is unpaid, it returns that
+// subscription; an unpaid one at another price ends. Errors: domain.NotFound and domain.Invalid for a price that is
+// unknown or not on sale, domain.Rejected if there is a subscription, ErrUnderway, domain.ErrKeyReused.
 func (b *Billing) Subscribe(
 	ctx context.Context, account, price string, r domain.Repetition, origin journal.Origin,
 ) (NewSubscription, error) {
@@ -65,7 +65,7 @@ func (b *Billing) Subscribe(
 		return NewSubscription{}, err
 	}
 	first, secret := done.First, done.secret
-	if first == nil { // of a release that did not record it
+	if first == nil { // recorded by a release without this field
 		first, secret, err = b.firstPayment(ctx, done.Object)
 	} else if secret == "" {
 		secret, err = b.Gateway.ClientSecret(ctx, first.Invoice)
@@ -83,9 +83,9 @@ func (b *Billing) Subscribe(
 	return made, nil
 }
 
-// ChangePlan changes the price of an account's subscription: now if it is higher, and the difference is charged; at the
-// end of the period if it is lower. Errors: as Subscribe, and domain.Rejected for a price that is the same;
-// DeclinedError, with the client secret where the card's owner has to confirm the payment. Until then the change is
+// ChangePlan changes the price of an account's subscription. A higher price applies immediately, and the difference is
+// charged; a lower one applies at the end of the period. Errors: as Subscribe, domain.Rejected for the same price, and
+// DeclinedError, which has the client secret if the card's owner has to confirm the payment. Until then the change is
 // pending.
 func (b *Billing) ChangePlan(
 	ctx context.Context, account, price string, r domain.Repetition, origin journal.Origin,
@@ -103,7 +103,7 @@ func (b *Billing) ChangePlan(
 	return PlanChange{Downgrade: done.Downgrade, EffectiveAt: done.EffectiveAt, Position: done.position}, err
 }
 
-// DropScheduledChange drops a change that is scheduled. Errors: domain.Rejected if there is none, ErrUnderway,
+// DropScheduledChange drops a scheduled change. Errors: domain.Rejected if there is none, ErrUnderway,
 // domain.ErrKeyReused.
 func (b *Billing) DropScheduledChange(
 	ctx context.Context, account string, r domain.Repetition, origin journal.Origin,
@@ -142,7 +142,7 @@ func (b *Billing) CreateSetup(
 }
 
 // ReplaceCard makes a payment method that was registered for the account the one that pays. Errors: domain.NotFound for
-// one that was not; domain.Rejected if a repetition comes after yet another card; ErrUnderway, domain.ErrKeyReused.
+// another payment method; domain.Rejected for a repetition after yet another card; ErrUnderway, domain.ErrKeyReused.
 func (b *Billing) ReplaceCard(
 	ctx context.Context, account, paymentMethod string, r domain.Repetition, origin journal.Origin,
 ) (NewCard, error) {

@@ -32,7 +32,7 @@ func TestTheLifeOfASubscription(t *testing.T) {
 	require.Equal(t, "usd", made.Currency)
 	require.Nil(t, s.state(account).Entitled)
 
-	// until it is paid, the same comes again
+	// until it is paid, the same one is returned
 	again, err := s.Subscribe(t.Context(), account, pro, none, origin)
 	require.NoError(t, err)
 	require.Equal(t, made.Subscription, again.Subscription)
@@ -48,13 +48,13 @@ func TestTheLifeOfASubscription(t *testing.T) {
 	_, err = s.Subscribe(t.Context(), account, pro, none, origin)
 	require.Equal(t, domain.Rejected, domain.CodeOf(err))
 
-	// nobody can read its card in the log
+	// its card in the log is sealed
 	card := s.state(account).Card
 	require.NotNil(t, card)
 	require.NotContains(t, string(card.Brand), "visa")
 	require.NotContains(t, string(card.Last4), "4242")
 
-	// an upgrade is charged and begins now
+	// an upgrade is charged immediately
 	changed, err := s.ChangePlan(t.Context(), account, premium, none, origin)
 	require.NoError(t, err)
 	require.False(t, changed.Downgrade)
@@ -79,7 +79,7 @@ func TestTheLifeOfASubscription(t *testing.T) {
 	require.Equal(t, plan.Indie, s.state(account).Entitled.Plan)
 	require.True(t, has.PeriodEnd.Equal(s.state(account).Entitled.Start))
 
-	// it is cancelled, goes on after all, is cancelled again, and ends with the period
+	// it is cancelled, resumed, cancelled again, and ends with the period
 	next := s.has(account).Subscriptions[0].PeriodEnd
 	cancelled, err := s.Cancel(t.Context(), account, none, origin)
 	require.NoError(t, err)
@@ -105,7 +105,7 @@ func TestACardIsReplaced(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEmpty(t, setup.ClientSecret)
 
-	// another account's payment method is nobody's, and so is one that never was
+	// another account's payment method is refused, and so is an unknown one
 	for _, method := range []string{s.register(other, "pm_card_mastercard"), "pm_1234"} {
 		_, err = s.ReplaceCard(t.Context(), account, method, none, origin)
 		require.Equal(t, domain.NotFound, domain.CodeOf(err))
@@ -133,7 +133,7 @@ func TestAnUpgradeThatCannotBePaidChangesNothing(t *testing.T) {
 	require.NoError(t, s.sandbox.FailNextPayment(before.Customer))
 
 	key := domain.Repetition{Key: "k", Content: "c"}
-	for range 2 { // also when it is repeated with its key
+	for range 2 { // including a repetition with its key
 		_, err := s.ChangePlan(t.Context(), account, premium, key, origin)
 		require.Equal(t, domain.PaymentRequired, domain.CodeOf(err))
 	}
@@ -143,14 +143,14 @@ func TestAnUpgradeThatCannotBePaidChangesNothing(t *testing.T) {
 	require.NotNil(t, has.Scheduled, "the account is not renewed at what it did not want")
 	require.Equal(t, indie, has.Scheduled.Price)
 
-	// another try is another request
+	// another attempt is another request
 	_, err = s.ChangePlan(t.Context(), account, premium, none, origin)
 	require.NoError(t, err)
 	require.Equal(t, plan.Premium, s.state(account).Entitled.Plan)
 	require.Nil(t, s.has(account).Subscriptions[0].Scheduled)
 }
 
-// asking returns an account with a subscription that is paid with a card whose bank asks at each payment.
+// asking returns an account with a paid subscription and a card that asks for confirmation at each payment.
 func (s *shop) asking(price string) (account string) {
 	s.T.Helper()
 	account = accounts.NewAccountID()
@@ -187,7 +187,7 @@ func TestAnUpgradeIsMadeOnceTheOwnerOfTheCardHasConfirmedIt(t *testing.T) {
 	require.NoError(t, err)
 	before := s.state(account).Entitled
 
-	// until then nothing changes, and a repetition has the same answer
+	// until then the plan is unchanged, and a repetition returns the same secret
 	key := domain.Repetition{Key: "k", Content: "c"}
 	secret := s.asked(account, premium, key)
 	require.Equal(t, secret, s.asked(account, premium, key))
@@ -196,7 +196,7 @@ func TestAnUpgradeIsMadeOnceTheOwnerOfTheCardHasConfirmedIt(t *testing.T) {
 	require.Equal(t, premium, s.pendingOf(account).Price)
 	require.WithinDuration(t, s.sandbox.Now().Add(23*time.Hour), s.pendingOf(account).ExpiresAt, time.Minute)
 
-	// after it, the downgrade that was scheduled before is dropped, because the upgrade was wanted later
+	// after it, the earlier downgrade is dropped, because the upgrade was requested later
 	require.NoError(t, s.sandbox.Authenticate(secret, true))
 	_, err = s.Refresh(t.Context(), account)
 	require.NoError(t, err)
@@ -212,14 +212,14 @@ func TestAnUpgradeThatNobodyConfirmsLapses(t *testing.T) {
 	account := s.asking(indie)
 	before := s.state(account)
 
-	// another one takes its place
+	// another upgrade replaces it
 	first := s.asked(account, pro, none)
 	second := s.asked(account, premium, none)
 	require.NotEqual(t, first, second)
 	require.Error(t, s.sandbox.Authenticate(first, true))
 	require.Equal(t, premium, s.pendingOf(account).Price)
 
-	// who refuses changes nothing
+	// a refusal has no effect
 	require.Error(t, s.sandbox.Authenticate(second, false))
 	s.advance(0, account)
 	require.Equal(t, before.Entitled, s.state(account).Entitled)
@@ -229,7 +229,7 @@ func TestAnUpgradeThatNobodyConfirmsLapses(t *testing.T) {
 	require.Equal(t, before.Entitled, s.state(account).Entitled)
 	require.Equal(t, indie, s.has(account).Subscriptions[0].Price)
 
-	// a downgrade that comes after the upgrade stays, though the upgrade is confirmed
+	// a downgrade after the upgrade stays, even if the upgrade is confirmed
 	account = s.asking(pro)
 	secret := s.asked(account, premium, none)
 	_, err := s.ChangePlan(t.Context(), account, indie, none, origin)
@@ -301,7 +301,7 @@ func TestACustomerThatTheProviderHasForgotten(t *testing.T) {
 	_, err := s.api.V1Customers.Delete(t.Context(), former, nil)
 	require.NoError(t, err)
 
-	// the account has nothing any more
+	// the account has no subscription any more
 	for range 2 {
 		_, err = s.Refresh(t.Context(), account)
 		require.NoError(t, err)
@@ -309,7 +309,7 @@ func TestACustomerThatTheProviderHasForgotten(t *testing.T) {
 		require.Nil(t, s.state(account).Card)
 	}
 
-	// and may begin anew
+	// and can subscribe again
 	made, err := s.Subscribe(t.Context(), account, indie, none, origin)
 	require.NoError(t, err)
 	require.NotEqual(t, former, s.state(account).Customer)
@@ -337,7 +337,7 @@ func TestARequestWithAKeyIsCarriedOutOnce(t *testing.T) {
 	require.Len(t, s.has(account).Subscriptions, 1)
 }
 
-// Two clicks at once, on two instances, with and without a key.
+// Two concurrent clicks, on two instances, with and without a key, charge once.
 func TestARepetitionHasTheSameAnswerAfterThePayment(t *testing.T) {
 	s := newShop(t)
 	account, key := accounts.NewAccountID(), domain.Repetition{Key: "k", Content: "c"}
@@ -375,7 +375,7 @@ func TestDoubleClicksChargeOnce(t *testing.T) {
 				})
 			}
 			wait.Wait()
-			if state := s.state(account); state.Open != nil { // the provider does not serve one key twice at once
+			if state := s.state(account); state.Open != nil { // the provider does not serve one key twice concurrently
 				s.advance(billing.Patience + time.Second)
 				_, err := s.CompleteRequest(t.Context(), subscription.Stream(account), cause())
 				require.NoError(t, err)
@@ -386,7 +386,7 @@ func TestDoubleClicksChargeOnce(t *testing.T) {
 	}
 }
 
-// patient is a provider that lets a change wait, and counts.
+// patient is a provider that delays a change, and counts changes.
 type patient struct {
 	busy
 	changes atomic.Int64
@@ -404,8 +404,7 @@ func (p *patient) ChangePrice(
 	return p.Gateway.ChangePrice(ctx, a, c)
 }
 
-// Who joins a request that somebody else ends does not carry it out again: in the meantime something else may be
-// wanted.
+// A caller that waits for a request of another one does not repeat it, because a later request may have followed.
 func TestWhoWaitsForARequestDoesNotRepeatIt(t *testing.T) {
 	s := newShop(t)
 	account := s.subscribed(indie)
@@ -420,7 +419,7 @@ func TestWhoWaitsForARequestDoesNotRepeatIt(t *testing.T) {
 	<-provider.begun
 	looks := provider.looks.Load()
 	wait.Go(func() {
-		if err := change(); domain.CodeOf(err) != domain.Rejected { // which comes after the first one's end
+		if err := change(); domain.CodeOf(err) != domain.Rejected { // which follows the end of the first one
 			assert.NoError(t, err)
 		}
 	})
@@ -443,7 +442,7 @@ func TestAClosedAccountHasNothingAtTheProvider(t *testing.T) {
 	_, err := s.Subscribe(t.Context(), account, pro, none, origin)
 	require.Equal(t, domain.Unauthenticated, domain.CodeOf(err))
 
-	// a notice that comes after the account's key is gone is handled, and brings nothing back
+	// a notice after the erasure of the account's key is handled, and restores no data
 	require.NoError(t, s.keys.Erase(t.Context(), account))
 	require.NoError(t, s.EndFor(t.Context(), account))
 	_, err = s.Refresh(t.Context(), account)

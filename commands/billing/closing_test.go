@@ -27,7 +27,7 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// house is a shop with accounts and ledgers, by the provider's clock.
+// house is a shop with accounts and ledgers, on the provider's clock.
 type house struct {
 	*shop
 	accounts *accounts.Accounts
@@ -52,7 +52,7 @@ func (h *house) keeper(log eventlog.Log) *ledger.Ledger {
 	return keeper
 }
 
-// realPeriods are those of a ledger.
+// realPeriods are the periods of a ledger.
 type realPeriods struct{ *ledger.Ledger }
 
 func (p realPeriods) OverageOn(ctx context.Context, stream string, version int64) (billing.Overage, error) {
@@ -77,7 +77,7 @@ func (p realPeriods) EndFor(ctx context.Context, account string) (due []billing.
 	return due, err
 }
 
-// speaker returns an account that has bought indie and spoken past it.
+// speaker returns an account that bought indie and used more characters than it includes.
 func (h *house) speaker(past int64) (id string) {
 	h.T.Helper()
 	opened, err := h.accounts.Open(h.T.Context(), "free", commandstest.Operator())
@@ -95,7 +95,7 @@ func (h *house) speaker(past int64) (id string) {
 	return id
 }
 
-// follow has account and ledger follow the subscription.
+// follow makes account and ledger follow the subscription.
 func (h *house) follow(id string) {
 	h.T.Helper()
 	_, err := h.accounts.FollowSubscription(h.T.Context(), account.Stream(id))
@@ -112,14 +112,14 @@ func (h *house) speak(id string, characters int64) {
 	require.NoError(h.T, err)
 }
 
-// close closes an account, and carries out what is due of that, by an instance.
+// close closes an account, and executes the due steps on one instance.
 func (h *house) close(id string) {
 	h.T.Helper()
 	_, err := h.accounts.Close(h.T.Context(), id, origin)
 	require.NoError(h.T, err)
 }
 
-// goOn carries out what is due of a closing, by an instance.
+// goOn executes the due steps of a closing on an instance.
 func (h *house) goOn(ctx context.Context, b *billing.Billing, a *accounts.Accounts, id string) error {
 	_, err := a.GoOn(ctx, id, cause(), h.sandbox.Now(), accounts.Closing{
 		End: b.EndFor, Patience: time.Hour, Erase: h.keys.Erase, Longest: commandstest.Longest,
@@ -127,7 +127,7 @@ func (h *house) goOn(ctx context.Context, b *billing.Billing, a *accounts.Accoun
 	return err
 }
 
-// requireOver requires that nothing is left of a closed account, and returns its last invoice and the losses.
+// requireOver requires that a closed account has no data left, and returns its last invoice and the losses.
 func (h *house) requireOver(id, customer string, msg ...any) (payments.Invoice, []subscription.Lost) {
 	h.T.Helper()
 	require.Equal(h.T, account.ErasedOnce, h.Account(id).Closing, msg...)
@@ -165,13 +165,13 @@ func TestAClosedAccountPaysForWhatItHasUsed(t *testing.T) {
 	require.Empty(t, lost)
 	h.requireBilledOnce(id, customer)
 
-	// a second time, when whatever was running must have ended, changes nothing
+	// a repetition, after the end of all requests, has no effect
 	h.advance(commandstest.Longest)
 	require.NoError(t, h.goOn(t.Context(), h.Billing, h.accounts, id))
 	require.Equal(t, account.ErasedForAll, h.Account(id).Closing)
 	h.requireBilledOnce(id, customer)
 
-	// and a notice that comes later is handled
+	// and a late notice is handled
 	e := payments.Event{ID: "evt_late", Type: "invoice.paid", Object: last.ID, Customer: customer,
 		CreatedAt: h.sandbox.Now()}
 	_, err := h.RecordNotice(t.Context(), e, false)
@@ -264,7 +264,7 @@ func TestAClosingWaitsForReplies(t *testing.T) {
 	require.ErrorAs(t, h.goOn(t.Context(), h.Billing, h.accounts, id), &notYet)
 	require.Len(t, h.has(id).Invoices, 1)
 
-	// nobody begins anything more, whatever an instance remembers of the account
+	// no further reservation is made, even by an instance that has cached the account
 	_, err = h.ledger.Reserve(t.Context(), id, 1, origin)
 	require.ErrorIs(t, err, account.ErrNoAccount)
 	_, err = h.ledger.Settle(t.Context(), r, 15_000)
@@ -287,7 +287,7 @@ func TestAClosingGoesOnWhenTheProviderIsBack(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEmpty(t, sealed)
 
-	// the key does not wait for ever
+	// the erasure of the key does not wait forever
 	_, err = h.accounts.GoOn(t.Context(), id, cause(), h.sandbox.Now().Add(-2*time.Hour), accounts.Closing{
 		End: away.EndFor, Patience: time.Hour, Erase: h.keys.Erase, Longest: commandstest.Longest,
 	})
@@ -295,14 +295,14 @@ func TestAClosingGoesOnWhenTheProviderIsBack(t *testing.T) {
 	_, err = h.keys.Seal(t.Context(), id, []byte("x"), "use")
 	require.ErrorIs(t, err, keyring.ErrErased)
 
-	// and what was used is paid all the same
+	// and the usage is paid nevertheless
 	require.NoError(t, h.goOn(t.Context(), h.Billing, h.accounts, id))
 	last, _ := h.requireOver(id, customer)
 	require.Equal(t, "paid", last.Status)
 	h.requireBilledOnce(id, customer)
 }
 
-// Whoever dies in a closing, at whatever is changed in the log or at the provider, before or after it was.
+// A closing survives a crash at any change in the log or at the provider, before or after it.
 func TestAClosingSurvivesAKillBetweenAnySteps(t *testing.T) {
 	for name, declines := range map[string]bool{"paid": false, "declined": true} {
 		t.Run(name, func(t *testing.T) {
@@ -318,7 +318,8 @@ func TestAClosingSurvivesAKillBetweenAnySteps(t *testing.T) {
 	}
 }
 
-// closeDyingAt closes accounts of which the first instance dies at a change. It reports whether there are so many.
+// closeDyingAt closes accounts with a first instance that crashes at a change. It reports whether there are that many
+// changes.
 func (h *house) closeDyingAt(t *testing.T, at int, declines bool) bool {
 	for _, after := range commandstest.Sides(at) {
 		how := fmt.Sprintf("died at change %d, after it: %v", at, after)
@@ -353,7 +354,7 @@ func (h *house) closeDyingAt(t *testing.T, at int, declines bool) bool {
 	return true
 }
 
-// goOnUntilDone carries a closing out as a worker does.
+// goOnUntilDone executes a closing like a worker.
 func (h *house) goOnUntilDone(t *testing.T, id string) error {
 	var err error
 	for range 100 {

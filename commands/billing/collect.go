@@ -13,7 +13,7 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// UnpaidInvoice is an invoice of characters past a plan that a card did not pay. No plan is withdrawn for it.
+// UnpaidInvoice is an invoice for characters past a plan that could not be collected. No plan is withdrawn for it.
 type UnpaidInvoice struct {
 	Account, Invoice string
 	Amount           int64
@@ -21,10 +21,9 @@ type UnpaidInvoice struct {
 	At               time.Time
 }
 
-// Collect makes the card that has paid a subscription the customer's, and charges to it the invoices of characters past
-// a plan that are open. It records as lost the items of void invoices and, where no subscription continues, those that
-// are too small for an invoice. The name is the subscription's stream, and the cause the event of the payment or the
-// end.
+// Collect makes the card that paid for a subscription the customer's default, and charges open invoices for characters
+// past a plan to it. It records the items of void invoices as lost and, if no subscription continues, items that are
+// too small for an invoice. The name is the subscription's stream, and the cause the event of the payment or the end.
 func (b *Billing) Collect(ctx context.Context, name string, cause uuid.UUID) (eventlog.Position, error) {
 	account := accountOfStream(name)
 	if err := b.collect(ctx, account, cause); err != nil {
@@ -39,9 +38,9 @@ func (b *Billing) Collect(ctx context.Context, name string, cause uuid.UUID) (ev
 	return position, err
 }
 
-// collect waits for the turn of the account's requests, because another card may be about to replace this one.
+// collect waits for the account's requests, because another card may be about to replace this one.
 func (b *Billing) collect(ctx context.Context, account string, cause uuid.UUID) error {
-	release, err := b.requests.take(ctx, account)
+	release, err := b.requests.lock(ctx, account)
 	if err != nil {
 		return err
 	}
@@ -63,8 +62,8 @@ func (b *Billing) collect(ctx context.Context, account string, cause uuid.UUID) 
 	return nil
 }
 
-// loseRest records an amount that is too small for an invoice as lost, because there is no later invoice to carry it.
-// The loss is recorded before the item is deleted at the provider, so that a crash cannot lose the record.
+// loseRest records amounts that are too small for an invoice as lost, because no later invoice will include them. The
+// loss is recorded before the item is deleted at the provider, so that a crash cannot lose the record.
 func (b *Billing) loseRest(ctx context.Context, s subscription.State, origin journal.Origin) error {
 	waiting, err := b.Gateway.WaitingItems(ctx, s.Customer)
 	if err != nil {
@@ -106,8 +105,8 @@ func (b *Billing) lose(
 	return err
 }
 
-// alertUnpaid raises the alerts of the invoices that a look finds unpaid. They come before the look is recorded, so
-// that no crash can swallow them.
+// alertUnpaid raises the alerts of the invoices that a look finds unpaid. It is called before the look is recorded, so
+// that a crash cannot lose them.
 func (b *Billing) alertUnpaid(ctx context.Context, seen subscription.Observe, s subscription.State) error {
 	events, err := seen.Decide(s)
 	for _, event := range events {

@@ -17,7 +17,7 @@ import (
 	"github.com/recital-tts/recital/domain/subscription"
 )
 
-// owing returns an account whose last period was not paid: its subscription has ended, and its card pays nothing.
+// owing returns an account with an unpaid last period: its subscription has ended, and its card is declined.
 func (s *shop) owing() (account string) {
 	s.T.Helper()
 	account = s.subscribed(pro)
@@ -44,7 +44,7 @@ func (s *shop) lastInvoice(account string) string {
 	return "none"
 }
 
-// chargedFor returns how often an amount was taken from an account.
+// chargedFor returns the number of charges of an amount to an account.
 func (s *shop) chargedFor(account string, amount int64) (times int) {
 	for c, err := range s.api.V1Charges.List(s.T.Context(),
 		&api.ChargeListParams{Customer: new(s.state(account).Customer)}) {
@@ -73,7 +73,7 @@ func TestAnInvoiceThatIsNotPaidIsAnAlertAndPaidByANewCard(t *testing.T) {
 	require.Equal(t, 1, s.chargedFor(account, 504))
 }
 
-// While no alert can be raised, a failed payment is not recorded, so that it is found again.
+// While the alert cannot be raised, a failed payment is not recorded, so that it is found again.
 func TestNoCrashSwallowsTheAlertOfAnInvoice(t *testing.T) {
 	s := newShop(t)
 	account := s.subscribed(pro)
@@ -93,8 +93,7 @@ func TestNoCrashSwallowsTheAlertOfAnInvoice(t *testing.T) {
 	require.Equal(t, []string{s.has(account).Invoices[0].ID}, s.unpaid)
 }
 
-// Whoever dies while a new card or a new subscription pays for the last period, at whatever is changed: it is
-// paid once.
+// After a crash at any change while a new card or a new subscription pays for the last period, the period is paid once.
 func TestWhatIsOwedIsCollectedOnce(t *testing.T) {
 	s := newShop(t)
 	for name, collect := range map[string]func(b *billing.Billing, account string) func(t *testing.T, f *fuse) bool{
@@ -157,8 +156,8 @@ func (s *shop) bySubscription(b *billing.Billing, account string) func(t *testin
 	}
 }
 
-// What is too little for an invoice goes on the next one. After the last one it is lost, once, whoever dies at whatever
-// is changed; and it is not collected after all.
+// An amount that is too small for an invoice goes on the next one. After the last one it is recorded as lost, once,
+// after a crash at any change, and is not collected later.
 func TestWhatIsTooLittleForAnInvoiceIsALoss(t *testing.T) {
 	s := newShop(t)
 	for at := 1; ; at++ {
@@ -197,7 +196,7 @@ func TestWhatIsTooLittleForAnInvoiceIsALoss(t *testing.T) {
 	}
 }
 
-// What waits when somebody subscribes again and never pays is on an invoice that becomes void. It is lost, once.
+// Items on the invoice of a new subscription that is never paid become void, and are recorded as lost, once.
 func TestWhatIsOnAVoidInvoiceIsALoss(t *testing.T) {
 	s := newShop(t)
 	account := s.subscribed(pro)
@@ -228,7 +227,7 @@ func TestWhatIsOnAVoidInvoiceIsALoss(t *testing.T) {
 		Characters: 5_000, Amount: 22, Currency: "usd", At: losses[0].At}, losses[0])
 }
 
-// losses returns what is recorded as lost.
+// losses returns the recorded losses.
 func (s *shop) losses(account string) (usages []string) {
 	for _, event := range s.events(account) {
 		if lost, is := event.(subscription.Lost); is {

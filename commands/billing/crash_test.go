@@ -20,7 +20,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/todo"
 )
 
-// scene is a command, and the account that it is carried out for.
+// scene is a command, and the account for which it is executed.
 type scene struct {
 	prepare func(s *shop) (account, object string)
 	do      func(ctx context.Context, b *billing.Billing, account, object string, r domain.Repetition) error
@@ -135,7 +135,7 @@ func scenes() map[string]scene {
 	}
 }
 
-// refusedBy returns what a scene does, if the bank or the owner of the card does not permit it.
+// refusedBy returns a scene in which the bank or the owner of the card refuses.
 func refusedBy(
 	do func(context.Context, *billing.Billing, string, string, domain.Repetition) error,
 ) func(context.Context, *billing.Billing, string, string, domain.Repetition) error {
@@ -147,7 +147,7 @@ func refusedBy(
 	}
 }
 
-// repair is how what a crash has cut short is completed.
+// repair is a way to complete a command that a crash has interrupted.
 type repair struct {
 	after  time.Duration // by the provider's clock
 	worker bool          // instead of a repetition by the client
@@ -166,8 +166,7 @@ func repairs() map[string]repair {
 	}
 }
 
-// Whoever dies while carrying a command out, at whatever it changes in the log or at the provider, before or after it
-// has: what was begun is completed, once.
+// After a crash at any change in the log or at the provider, before or after it, a command is completed once.
 func TestACrashAnywhereIsRepaired(t *testing.T) {
 	for name, c := range scenes() {
 		charges := name == "subscribe" || strings.Contains(name, "upgrade")
@@ -184,7 +183,7 @@ func TestACrashAnywhereIsRepaired(t *testing.T) {
 				if !by.quick && (testing.Short() || !charges) {
 					continue
 				}
-				by.worker = by.worker && name != "end" // whose worker does it again
+				by.worker = by.worker && name != "end" // its worker repeats it
 				t.Run(repaired, func(t *testing.T) { s.crashEverywhere(t, c, by, want) })
 			}
 		})
@@ -211,7 +210,7 @@ func (s *shop) crashEverywhere(t *testing.T, c scene, by repair, want outcome) {
 	}
 }
 
-// requests counts what an account's owner has wanted.
+// requests counts the requests of an account's owner.
 func (s *shop) requests(account string) (n int) {
 	for _, event := range s.events(account) {
 		if _, is := event.(subscription.Requested); is {
@@ -221,7 +220,7 @@ func (s *shop) requests(account string) (n int) {
 	return n
 }
 
-// repair completes a command. A repetition succeeds, or is refused because the command was carried out.
+// repair completes a command. A repetition succeeds, or is refused because the command was executed.
 func (s *shop) repair(t *testing.T, c scene, by repair, account, object string, recorded bool) {
 	if !by.worker || !recorded {
 		err := c.do(t.Context(), s.Billing, account, object, by.with)
@@ -234,18 +233,18 @@ func (s *shop) repair(t *testing.T, c scene, by repair, account, object string, 
 	require.NoError(t, err)
 }
 
-// requireOnce requires that everything is as it is without a crash.
+// requireOnce requires the outcome of a command without a crash.
 func (s *shop) requireOnce(t *testing.T, want outcome, account string, by repair, how string) {
 	got := s.outcome(account)
 	if by.with == none && !by.worker {
-		got.Setups = min(got.Setups, want.Setups) // what was answered and not heard is made again: it costs nothing
+		got.Setups = min(got.Setups, want.Setups) // a repetition after a lost answer creates another one, which is free
 	}
 	if got.Pending == "" && want.Pending != "" && by.after > 23*time.Hour { // it has lapsed
 		want.Pending = ""
 		want.Invoices = slices.DeleteFunc(slices.Clone(want.Invoices), func(i string) bool { return i == "open false" })
 	}
 	if unpaid := slices.Contains(want.Subscriptions, "incomplete "+pro); unpaid && by.after > 23*time.Hour {
-		// The provider gives a subscription up that is not paid for so long.
+		// The provider ends a subscription that is unpaid for so long.
 		require.Equal(t, 1, got.Customers, how)
 		require.False(t, got.Open, how)
 		require.NotContains(t, got.Invoices, "paid true", how)
@@ -254,7 +253,7 @@ func (s *shop) requireOnce(t *testing.T, want outcome, account string, by repair
 	require.Equal(t, want, got, how)
 }
 
-// outcome is what a command comes to, here and at the provider, without ids and times.
+// outcome is the outcome of a command, in the log and at the provider, without ids and times.
 type outcome struct {
 	Customers, Setups  int
 	Subscriptions      []string
@@ -282,7 +281,7 @@ func (s *shop) outcome(account string) outcome {
 	}
 	for _, one := range has.Invoices {
 		if one.Status == "void" {
-			continue // each repetition that is another request replaces what is to be confirmed
+			continue // each repetition as another request replaces the invoice to be confirmed
 		}
 		o.Invoices = append(o.Invoices, fmt.Sprint(one.Status, " ", one.AmountPaid > 0))
 	}
@@ -297,7 +296,7 @@ func (s *shop) outcome(account string) outcome {
 	return o
 }
 
-// customersOf counts the customers that name an account.
+// customersOf counts the customers with the id of an account.
 func (s *shop) customersOf(account string) (n int) {
 	for one, err := range s.api.V1Customers.List(s.T.Context(), &api.CustomerListParams{}) {
 		require.NoError(s.T, err)
@@ -328,7 +327,7 @@ func TestAWorkerLeavesAYoungRequestAlone(t *testing.T) {
 	require.Error(t, err)
 	require.NotNil(t, s.state(account).Open)
 
-	// a worker waits, and a repetition with the key is refused, until it can be none that still runs
+	// a worker waits, and a repetition with the key is refused, while the first one may still be running
 	var notYet *todo.NotYetError
 	_, err = s.CompleteRequest(t.Context(), subscription.Stream(account), cause())
 	require.ErrorAs(t, err, &notYet)

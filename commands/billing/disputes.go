@@ -14,7 +14,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/todo"
 )
 
-// LostDispute is a payment that went back, because its dispute was lost. EndsPlan: the plan ends for it.
+// LostDispute is a payment that was returned because its dispute was lost. EndsPlan tells whether the plan ends, too.
 type LostDispute struct {
 	Account, Invoice string
 	Amount           int64
@@ -23,8 +23,8 @@ type LostDispute struct {
 	At               time.Time
 }
 
-// alertLost raises the alerts of the disputes that a look finds lost. They come before the look is recorded, so that no
-// crash can swallow them.
+// alertLost raises the alerts of the disputes that a look finds lost. It is called before the look is recorded, so that
+// a crash cannot lose them.
 func (b *Billing) alertLost(ctx context.Context, seen subscription.Observe, s subscription.State) error {
 	events, err := seen.Decide(s)
 	for _, event := range events {
@@ -37,7 +37,7 @@ func (b *Billing) alertLost(ctx context.Context, seen subscription.Observe, s su
 }
 
 // EndDisputed ends the subscriptions of an account after a lost dispute. The name is the subscription's stream, and the
-// cause is the event that recorded the loss. It is also the request's id, so that the request is continued after a
+// cause is the event that recorded the loss. Its id is also the request's, so that the request is continued after a
 // crash and not repeated after its outcome.
 func (b *Billing) EndDisputed(ctx context.Context, name string, cause uuid.UUID) (eventlog.Position, error) {
 	done, err := b.request(ctx, subscription.Request{

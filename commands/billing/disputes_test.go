@@ -11,7 +11,7 @@ import (
 	"github.com/recital-tts/recital/domain/subscription"
 )
 
-// A dispute that is lost is an alert before it is in the log, so that no crash can swallow it; one that is won is none.
+// A lost dispute raises an alert before it is in the log, so that a crash cannot lose it. A won one raises none.
 func TestADisputeThatIsLostIsAnAlert(t *testing.T) {
 	t.Parallel()
 	for _, won := range []bool{false, true} {
@@ -43,7 +43,7 @@ func TestADisputeThatIsLostIsAnAlert(t *testing.T) {
 	}
 }
 
-// Whoever dies while the subscription of a lost dispute ends, at whatever is changed: it ends once, by one request.
+// After a crash at any change while the subscription of a lost dispute ends, it ends once, by one request.
 func TestALostDisputeEndsThePlanByTheOperatorsRule(t *testing.T) {
 	s := newShop(t)
 	s.DisputeEndsPlan = true
@@ -71,7 +71,7 @@ func TestALostDisputeEndsThePlanByTheOperatorsRule(t *testing.T) {
 	}
 }
 
-// disputed returns an account whose dispute is seen lost, twice.
+// disputed returns an account with a lost dispute, observed twice.
 func (s *shop) disputed() (account string) {
 	s.T.Helper()
 	account = s.subscribed(indie)

@@ -12,8 +12,8 @@ import (
 )
 
 // Lapse withdraws the plan of a subscription at the end of its grace, unless it was paid in the meantime, and raises an
-// alert. The name is the subscription's stream, and the cause is the event that began the grace. The alert comes first,
-// because the item is done once the plan is withdrawn.
+// alert. The name is the subscription's stream, and the cause is the event that began the grace. The alert is raised
+// first, because the item is done once the plan is withdrawn.
 func (b *Billing) Lapse(ctx context.Context, name string, cause uuid.UUID) (eventlog.Position, error) {
 	account, at := accountOfStream(name), b.now()
 	state, position, err := journal.Execute(ctx, b.Journal, stream(account),
@@ -28,14 +28,14 @@ func (b *Billing) Lapse(ctx context.Context, name string, cause uuid.UUID) (even
 	if err != nil {
 		return eventlog.Position{}, err
 	}
-	// another one than the list shows
+	// another grace period than the listed one
 	if current, found := state.Current(); found && !current.Lapsed && current.GraceEnds.After(at) {
 		return eventlog.Position{}, &todo.NotYetError{After: current.GraceEnds.Sub(at)}
 	}
 	return position, nil
 }
 
-// alert raises the alert of a subscription that a command is about to let lapse.
+// alert raises the alert if a command is about to let a subscription lapse.
 func (b *Billing) alert(ctx context.Context, lapse command, s subscription.State, cause uuid.UUID) error {
 	events, err := lapse.Decide(s)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // afterOutage is the pause of a closing while the provider does not respond.
 const afterOutage = 10 * time.Second
 
-// Unbilled is an overage of a closed account that is to be billed.
+// Unbilled is an overage of a closed account that remains to be billed.
 type Unbilled struct {
 	Stream  string // of the period
 	Version int64
@@ -25,8 +25,8 @@ type Unbilled struct {
 }
 
 // EndFor ends a closed account at the provider: its usage is invoiced and paid, or recorded as lost, the subscription
-// ends, and the customer is deleted. The outcome of each step is in the log, so EndFor may be repeated. While replies
-// are being settled or the provider does not respond, the error is a *todo.NotYetError.
+// ends, and the customer is deleted. The outcome of each step is in the log, so that EndFor can be repeated. While
+// replies are being settled or the provider does not respond, the error is a *todo.NotYetError.
 func (b *Billing) EndFor(ctx context.Context, account string) error {
 	err := b.endFor(ctx, account)
 	if errors.Is(err, payments.ErrUnavailable) && ctx.Err() == nil {
@@ -65,7 +65,7 @@ func (b *Billing) endFor(ctx context.Context, account string) error {
 	return nil
 }
 
-// settle attempts once more to collect an account's outstanding amounts, and records the rest as lost.
+// settle tries once more to collect an account's outstanding amounts, and records the rest as lost.
 func (b *Billing) settle(ctx context.Context, account string) error {
 	state, _, err := b.State(ctx, account)
 	if err != nil || state.Customer == "" {
@@ -126,7 +126,7 @@ func (b *Billing) deleteCustomer(ctx context.Context, account string) error {
 	return err
 }
 
-// loseBalance records the amount as lost that a customer about to be deleted owes without an invoice.
+// loseBalance records the amount that a customer owes without an invoice as lost. The customer is about to be deleted.
 func (b *Billing) loseBalance(ctx context.Context, s subscription.State) error {
 	owed, currency, err := b.Gateway.Owed(ctx, s.Customer)
 	if err != nil || owed <= 0 {
@@ -141,7 +141,7 @@ func (b *Billing) loseBalance(ctx context.Context, s subscription.State) error {
 	return err
 }
 
-// closing is how the provider recognises a step of the end of a customer.
+// closing returns the id by which the provider recognises a step of the end of a customer.
 func closing(customer, step string, at time.Time) payments.Attempt {
 	return payments.Attempt{ID: journal.DeriveID(customer, step).String(), First: at}
 }

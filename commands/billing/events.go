@@ -1,5 +1,4 @@
-// Package billing carries out what concerns money: subscriptions and cards, the catalogue of prices, and the payment
-// provider's notices.
+// Package billing manages subscriptions, cards and the catalogue of prices, and handles the payment provider's notices.
 package billing
 
 import (

@@ -24,7 +24,7 @@ import (
 	"github.com/recital-tts/recital/internal/testing/proptest"
 )
 
-// life is an account whose owner does this and that, and what it should come to.
+// life is an account with random actions of its owner, and the expected statement.
 type life struct {
 	*house
 	t       *testing.T
@@ -32,15 +32,15 @@ type life struct {
 	id      string
 	due     *statement
 	fees    []fee
-	subs    map[string]*bought // by subscription that was paid, as the provider has had it last
+	subs    map[string]*bought // paid ones, by subscription, in their last state at the provider
 	lapsed  map[string]bool    // by subscription
-	deed    time.Time          // when the present one began
+	deed    time.Time          // start of the current step
 	history []string
 }
 
-// Whatever the owner of an account does, whatever its cards do, whenever the account hears of it and whoever dies at
-// whatever is changed meanwhile: what is collected, open and forgiven comes to what the price list says, to the cent,
-// and every character past a plan is on one line of an invoice, or its loss is an event.
+// For any actions of an account's owner, any results of its cards, any delay of notices and crashes at any change, the
+// collected, open and forgiven amounts match the price list, to the cent, and every character past a plan is on one
+// line of an invoice, or its loss is an event.
 func TestALifeIsPaidToTheCent(t *testing.T) {
 	h := newHouse(t)
 	proptest.Check(t, 4, func(draw *rapid.T) {
@@ -76,7 +76,7 @@ func newLife(h *house, t *testing.T, draw *rapid.T) *life {
 		subs: map[string]*bought{}, lapsed: map[string]bool{}}
 }
 
-// do has something happen, and looks at what the provider has then.
+// do executes a step, and observes the provider.
 func (l *life) do(name string, step func()) {
 	l.deed = l.sandbox.Now()
 	step()
@@ -84,7 +84,7 @@ func (l *life) do(name string, step func()) {
 	l.history = append(l.history, fmt.Sprintf("%s: %s", l.deed.Format(time.DateTime), name))
 }
 
-// String tells the life.
+// String returns the history of the life.
 func (l *life) String() string {
 	return strings.Join(l.history, "\n") + "\n\n" + strings.Join(l.due.log, "\n")
 }
@@ -102,7 +102,7 @@ func (l *life) price() string {
 	return rapid.SampledFrom([]string{indie, indie, pro, premium}).Draw(l.draw, "price")
 }
 
-// asks has an instance do something that dies in the middle, at times. A worker completes it then.
+// asks executes a command on an instance that sometimes crashes. A worker then completes it.
 func (l *life) asks(what func(ctx context.Context, b *billing.Billing) error) {
 	at := rapid.IntRange(-6, 4).Draw(l.draw, "dies at")
 	if at <= 0 {
@@ -118,7 +118,7 @@ func (l *life) asks(what func(ctx context.Context, b *billing.Billing) error) {
 	l.goOn()
 }
 
-// goOn completes what somebody has left behind.
+// goOn completes interrupted requests.
 func (l *life) goOn() {
 	l.advance(billing.Patience + time.Second)
 	if l.state(l.id).Account == "" {
@@ -166,7 +166,7 @@ func (l *life) change() {
 	l.mayHear()
 }
 
-// mayHear has the account hear of a change at once, as it mostly does.
+// mayHear usually makes the account observe a change immediately.
 func (l *life) mayHear() {
 	if rapid.IntRange(0, 2).Draw(l.draw, "heard at once") > 0 {
 		l.see()
@@ -218,7 +218,7 @@ func (l *life) decline() {
 	}
 }
 
-// pass lets time pass, in which notices may be lost and workers rest.
+// pass advances the clock, during which notices may be lost and workers pause.
 func (l *life) pass() {
 	hours := rapid.SampledFrom([]int{1, 30, 24 * 5, 24 * 14, 24 * 32}).Draw(l.draw, "hours")
 	l.advance(time.Duration(hours) * time.Hour)
@@ -232,7 +232,7 @@ func (l *life) border() {
 	}
 }
 
-// see notes what has become of the subscriptions, and what they cost.
+// see records the state of the subscriptions, and their fees.
 func (l *life) see() {
 	now := l.sandbox.Now()
 	for _, one := range slices.Backward(l.has(l.id).Subscriptions) {
@@ -266,7 +266,7 @@ func (l *life) renew(known *bought, ended, now time.Time) {
 
 func planOf(price string) string { return strings.TrimPrefix(price, "price_") }
 
-// termsOf returns what a subscription entitles to.
+// termsOf returns the entitlement of a subscription.
 func termsOf(one payments.Subscription) bought {
 	of := bought{plan: planOf(one.Price), next: planOf(one.Price), start: one.PeriodStart.UTC(), end: one.PeriodEnd.UTC(),
 		anchor: one.Anchor.UTC()}
@@ -279,7 +279,7 @@ func termsOf(one payments.Subscription) bought {
 	return of
 }
 
-// hear has the account and its ledger hear of what has become of the subscription, as notices would.
+// hear makes the account and its ledger follow the subscription, as after notices.
 func (l *life) hear() {
 	ctx := l.t.Context()
 	_, err := l.Refresh(ctx, l.id)
@@ -292,7 +292,7 @@ func (l *life) hear() {
 	}
 }
 
-// lapse withdraws a plan whose grace is over.
+// lapse withdraws a plan at the end of its grace.
 func (l *life) lapse() {
 	now := l.sandbox.Now()
 	for _, one := range l.has(l.id).Subscriptions {
@@ -308,7 +308,7 @@ func (l *life) lapse() {
 	}
 }
 
-// entitled returns what the subscriptions entitle to.
+// entitled returns the entitlement of the subscriptions.
 func (l *life) entitled(now time.Time) (of bought, any bool) {
 	var ended time.Time
 	for _, one := range l.has(l.id).Subscriptions {
@@ -330,7 +330,7 @@ func (l *life) entitled(now time.Time) (of bought, any bool) {
 	return bought{plan: "free", start: ended}, !ended.IsZero()
 }
 
-// works has an instance carry out what is to be done, which dies in the middle at times.
+// works executes the due to-dos on an instance that sometimes crashes.
 func (l *life) works() {
 	at := rapid.IntRange(-3, 8).Draw(l.draw, "dies at")
 	if at > 0 {
@@ -346,7 +346,7 @@ func (l *life) works() {
 	require.NoError(l.draw, l.work(l.t.Context(), l.Billing), "%s", l)
 }
 
-// work carries out what the to-do lists of periods, overages and debts show.
+// work executes the to-dos of periods, overages and debts.
 func (l *life) work(ctx context.Context, b *billing.Billing) error {
 	keeper := b.Periods.(realPeriods).Ledger
 	for _, stream := range l.Log.Written("usage-" + l.id) {
@@ -369,7 +369,7 @@ func (l *life) work(ctx context.Context, b *billing.Billing) error {
 	return l.collects(ctx, b)
 }
 
-// collects sees to the debts after each payment, and an hour after the end of a subscription.
+// collects collects debts after each payment, and an hour after the end of a subscription.
 func (l *life) collects(ctx context.Context, b *billing.Billing) error {
 	due := map[string]eventlog.Decoded{}
 	for _, event := range l.Decoded(subscription.Stream(l.id)) {
@@ -392,7 +392,7 @@ func (l *life) collects(ctx context.Context, b *billing.Billing) error {
 	return nil
 }
 
-// end ends the life: the account is closed, or its subscription has ended and all notices have come.
+// end ends the life: the account is closed, or its subscription has ended and all notices have arrived.
 func (l *life) end() {
 	if rapid.Bool().Draw(l.draw, "closes") {
 		l.do("hears", l.hear)
@@ -418,7 +418,7 @@ func (l *life) end() {
 	}
 }
 
-// closes closes the account. What is due of that is carried out by instances of which the first one dies at times.
+// closes closes the account. The first instance that executes the due steps sometimes crashes.
 func (l *life) closes() {
 	l.house.close(l.id)
 	l.due.reach(l.sandbox.Now())
@@ -436,13 +436,13 @@ func (l *life) closes() {
 	require.Equal(l.draw, account.ErasedOnce, l.Account(l.id).Closing)
 }
 
-// sums are what became of what is owed, as the provider and the log have it.
+// sums are the paid and unpaid amounts at the provider and in the log.
 type sums struct {
 	collected, open, waiting, forgiven, balance int64
 	lines                                       []line
 }
 
-// requireSums compares what is owed by the price list with what has become of it.
+// requireSums compares the amount due by the price list with the sums.
 func (l *life) requireSums() {
 	var owed fee
 	for _, f := range l.fees {
@@ -485,7 +485,7 @@ func (l *life) sums() (has sums) {
 	return has
 }
 
-// invoices adds up what is open, and what the customer's balance has taken, and returns the status of each invoice.
+// invoices adds up open amounts and the customer's balance, and returns the status of each invoice.
 func (l *life) invoices(customer string, lost map[string]subscription.Lost, has *sums) map[string]string {
 	status := map[string]string{}
 	for i, err := range l.api.V1Invoices.List(l.t.Context(), &api.InvoiceListParams{Customer: &customer}) {
@@ -513,7 +513,7 @@ func (l *life) charges(customer string, has *sums) {
 	}
 }
 
-// lines finds each overage: on an invoice that is not void, or waiting for one, or among the losses.
+// lines finds each overage: on an invoice that is not void, waiting for one, or among the losses.
 func (l *life) lines(customer string, status map[string]string, lost map[string]subscription.Lost, has *sums) {
 	seen := map[string]bool{}
 	for i, err := range l.api.V1InvoiceItems.List(l.t.Context(), &api.InvoiceItemListParams{Customer: &customer}) {
@@ -542,7 +542,7 @@ func (l *life) lines(customer string, status map[string]string, lost map[string]
 	}
 }
 
-// requireCounted requires that an item is on an invoice that counts, or is among the losses because that one is void.
+// requireCounted requires that an item is on a valid invoice, or among the losses if that is void.
 func (l *life) requireCounted(i *api.InvoiceItem, status map[string]string, lost map[string]subscription.Lost) {
 	loss, isLost := lost[i.Metadata["usage"]]
 	if i.Invoice == nil || status[i.Invoice.ID] != "void" {

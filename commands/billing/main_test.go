@@ -46,14 +46,14 @@ var (
 	origin = journal.Origin{Actor: eventlog.Actor{Kind: eventlog.ActorAccount, Account: "a"}}
 )
 
-// shop is billing on a real log, a real keyring and a real provider. Its clock is the provider's.
+// shop is billing on a real log, a real keyring and a real provider, whose clock it uses.
 type shop struct {
 	*commandstest.World
-	*billing.Billing // of an instance that nothing befalls
+	*billing.Billing // of an instance without faults
 	sandbox          *sandbox.Sandbox
 	api              *api.Client // past the gateway
 	keys             *memkeys.Keyring
-	overdue          []string // what the read model lists
+	overdue          []string // accounts in the read model
 	addresses        sync.Map // of accounts, sealed
 
 	mu     sync.Mutex
@@ -61,7 +61,7 @@ type shop struct {
 	lost   []billing.LostDispute
 	unpaid []string // invoices
 	second []billing.SecondSubscription
-	deaf   bool // no alert can be raised
+	deaf   bool // alerts cannot be raised
 }
 
 var errDeaf = errors.New("deaf")
@@ -83,7 +83,7 @@ func newShop(t testing.TB) *shop {
 	return s
 }
 
-// newProvider returns a provider whose notices get lost.
+// newProvider returns a provider with notices that get lost.
 func newProvider(t testing.TB) *sandbox.Sandbox {
 	t.Helper()
 	lost := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
@@ -117,7 +117,7 @@ func (s *shop) instance(log eventlog.Log, gateway payments.Gateway, coupon strin
 	return b
 }
 
-// AccountOf implements billing.Views: the read model is behind.
+// AccountOf implements billing.Views with a read model that lags.
 func (s *shop) AccountOf(context.Context, string) (string, error) { return "", nil }
 
 // Overdue implements billing.Views.
@@ -195,7 +195,7 @@ func (s *shop) events(account string) []subscription.Event {
 	return commandstest.Fold[subscription.Event](s.World, subscription.Stream(account))
 }
 
-// has returns what the provider has for an account, or had of its last customer.
+// has returns the provider's state of an account, or the last state of its customer.
 func (s *shop) has(account string) payments.Billing {
 	s.T.Helper()
 	customer := ""
@@ -218,7 +218,7 @@ func (s *shop) pay(made billing.NewSubscription, card string) {
 	require.NoError(s.T, s.sandbox.Confirm(made.ClientSecret, card))
 }
 
-// subscribed returns an account with a subscription that is paid.
+// subscribed returns an account with a paid subscription.
 func (s *shop) subscribed(price string) (account string) {
 	s.T.Helper()
 	account = accounts.NewAccountID()
@@ -230,7 +230,7 @@ func (s *shop) subscribed(price string) (account string) {
 	return account
 }
 
-// register returns another payment method of an account, as the page for cards makes it.
+// register returns another payment method of an account, like the page for cards.
 func (s *shop) register(account, card string) string {
 	s.T.Helper()
 	method, err := s.api.V1PaymentMethods.Attach(s.T.Context(), card,
@@ -239,7 +239,7 @@ func (s *shop) register(account, card string) string {
 	return method.ID
 }
 
-// advance lets time pass, and has each account looked at, as notices would.
+// advance advances the clock, and refreshes accounts, as after notices.
 func (s *shop) advance(d time.Duration, refresh ...string) {
 	s.T.Helper()
 	require.NoError(s.T, s.sandbox.Advance(d))
@@ -249,11 +249,10 @@ func (s *shop) advance(d time.Duration, refresh ...string) {
 	}
 }
 
-// cause is some event.
+// cause returns the id of an event.
 func cause() uuid.UUID { return uuid.New() }
 
-// fuse ends a process in the middle of what it does: at the n-th thing that it changes elsewhere, before or after it is
-// changed.
+// fuse crashes a process at its n-th change outside of it, before or after the change.
 type fuse struct {
 	at    int
 	after bool
@@ -263,7 +262,7 @@ type fuse struct {
 	count int
 }
 
-// pass counts a change, and reports whether the process dies at it.
+// pass counts a change, and reports whether the process crashes at it.
 func (f *fuse) pass() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -277,7 +276,7 @@ func (f *fuse) blown() bool {
 	return f.count >= f.at
 }
 
-// mortal returns an instance that dies by a fuse, with the context of all that it does.
+// mortal returns an instance that crashes by a fuse, with its context.
 func (s *shop) mortal(t *testing.T, f *fuse) (*billing.Billing, context.Context) {
 	t.Helper()
 	target, err := url.Parse(s.sandbox.URL())
@@ -310,7 +309,7 @@ func (s *shop) mortal(t *testing.T, f *fuse) (*billing.Billing, context.Context)
 	return s.instance(&mortalLog{Log: s.Log, fuse: f}, s.gateway(proxy.URL), ""), ctx
 }
 
-// mortalLog is the log of an instance that dies by a fuse.
+// mortalLog is the log of an instance that crashes by a fuse.
 type mortalLog struct {
 	eventlog.Log
 	fuse *fuse

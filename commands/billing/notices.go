@@ -18,9 +18,9 @@ import (
 
 type keptNotice = journal.Cached[payment.State, payment.Event]
 
-// notice returns a notice as it was last seen here, or else one that has not come. A copy is kept after its command, so
-// that a repetition and the end of the notice read no stream. One that is kept and no longer in the log, which was put
-// back to an earlier state, comes back with the next reconciliation.
+// notice returns this instance's cached copy of a notice, or a new notice. A copy is cached after its command, so that
+// neither a repetition nor the end of the notice reads a stream. A cached notice that a restored log lacks returns with
+// the next reconciliation.
 func (b *Billing) notice(name string) *keptNotice {
 	if kept, known := b.notices.Get(name); known && kept.Current() {
 		return kept.Copy()
@@ -34,8 +34,8 @@ func noticeStream(name string) journal.Stream[payment.State, payment.Event] {
 	return journal.Stream[payment.State, payment.Event]{Name: name, Evolve: payment.Evolve}
 }
 
-// RecordNotice records an event of the provider from a verified notice. It has no effect on a recorded one. Errors:
-// domain.Invalid for an id of another form.
+// RecordNotice records an event of the provider from a verified notice. Recording it again has no effect. Errors:
+// domain.Invalid for an id that is not well formed.
 func (b *Billing) RecordNotice(ctx context.Context, e payments.Event, analytics bool) (eventlog.Position, error) {
 	name := payment.Stream(e.ID)
 	if analytics {
@@ -84,8 +84,8 @@ func (b *Billing) HandleNotice(ctx context.Context, name string, cause uuid.UUID
 	return position, err
 }
 
-// follow records the current state of the object that a notice reports as changed. It returns the account that the
-// notice concerns, "" for none.
+// follow records the current state of the object that a notice reports as changed. It returns the notice's account, or
+// "" for none.
 func (b *Billing) follow(
 	ctx context.Context, n payment.Received, received eventlog.Position, origin journal.Origin,
 ) (string, error) {
@@ -105,9 +105,9 @@ func (b *Billing) follow(
 		return "", err
 	}
 	return account, b.fresh(ctx, account, received, func(ctx context.Context) error {
-		// A request that is under way changes yet more, and its own look would be in conflict with this one. The provider
-		// may let it wait long, and the notices about others do not wait with it.
-		release, free := b.requests.tryTake(account)
+		// A running request makes further changes, and its own look would conflict with this one. The provider may take long,
+		// and notices about other accounts should not wait for that.
+		release, free := b.requests.tryLock(account)
 		if !free {
 			return &todo.NotYetError{After: requestPatience}
 		}
@@ -120,15 +120,15 @@ func (b *Billing) follow(
 // requestPatience is the pause of a notice while a request of its account is running.
 const requestPatience = 500 * time.Millisecond
 
-// catalogueLook is what looks at the catalogue are remembered by: no account has this id.
+// catalogueLook is the key of looks at the catalogue. No account has this id.
 const catalogueLook = "catalogue"
 
-// fresh looks at the provider, unless a look has begun after a position of the log, so that a burst of notices costs
-// one look.
+// fresh looks at the provider, unless a look began after a position of the log, so that a burst of notices costs one
+// look.
 func (b *Billing) fresh(
 	ctx context.Context, of string, since eventlog.Position, look func(context.Context) error,
 ) error {
-	release, err := b.looks.take(ctx, of)
+	release, err := b.looks.lock(ctx, of)
 	if err != nil {
 		return err
 	}
@@ -147,8 +147,8 @@ func (b *Billing) fresh(
 	return nil
 }
 
-// accountOf returns the account that a notice concerns, "" for none. The account's stream decides: the customer must be
-// the one that we created for it.
+// accountOf returns the account of a notice, or "" for none. The account's stream decides: the customer must be the one
+// that was created for it.
 func (b *Billing) accountOf(ctx context.Context, n payment.Received) (string, error) {
 	customer := n.Customer
 	if customer == "" {
@@ -181,7 +181,7 @@ func (b *Billing) accountOf(ctx context.Context, n payment.Received) (string, er
 	return account, nil
 }
 
-// unlessNotFound returns nil for an object that the provider does not know any more.
+// unlessNotFound returns nil if the provider does not know the object any more.
 func unlessNotFound(err error) error {
 	if errors.Is(err, payments.ErrNotFound) {
 		return nil
@@ -189,8 +189,8 @@ func unlessNotFound(err error) error {
 	return refusal(err)
 }
 
-// Refresh records the provider's current state of an account. Errors: domain.NotFound for an account that has never
-// been a customer.
+// Refresh records the provider's current state of an account. Errors: domain.NotFound for an account that was never a
+// customer.
 func (b *Billing) Refresh(ctx context.Context, account string) (eventlog.Position, error) {
 	state, position, err := b.refresh(ctx, account, journal.System())
 	if err == nil && state.Account == "" {

@@ -26,7 +26,7 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// busy is a provider that is asked often: it counts looks.
+// busy is a provider that counts looks.
 type busy struct {
 	payments.Gateway
 	looks, prices atomic.Int64
@@ -68,7 +68,7 @@ func TestANoticeIsRecordedOnceAndHandled(t *testing.T) {
 	require.NoError(t, err)
 	s.pay(made, "pm_card_visa")
 
-	// when the notices of all that come, twice, the last one first
+	// when all notices arrive twice, in reverse order
 	events := s.occurred()
 	for i := range events {
 		for range 2 {
@@ -80,7 +80,7 @@ func TestANoticeIsRecordedOnceAndHandled(t *testing.T) {
 		require.Len(t, commandstest.Fold[payment.Event](s.World, payment.Stream(e.ID)), 1)
 	}
 
-	// and one is handled, then the account is what it would be after all of them
+	// and one is handled, then the account has the state after all of them
 	require.Nil(t, s.state(account).Entitled)
 	for _, e := range events {
 		if e.Type == "invoice.paid" {
@@ -103,7 +103,7 @@ func TestANoticeIsRecordedOnceAndHandled(t *testing.T) {
 
 func TestNoticesThatAreAboutNoAccount(t *testing.T) {
 	s := newShop(t)
-	// given a customer of somebody else, one that claims an account of ours, and one that is gone
+	// given a customer of another application, one with the id of an account of ours, and a deleted one
 	account := s.subscribed(pro)
 	customer := func(metadata map[string]string) string {
 		made, err := s.api.V1Customers.Create(t.Context(), &api.CustomerCreateParams{Metadata: metadata})
@@ -157,7 +157,7 @@ func TestANoticeWithoutAValidIDIsRefused(t *testing.T) {
 	}
 }
 
-// Notices that were received before a look at the provider began need none of their own.
+// Notices that were received before the start of a look need none of their own.
 func TestManyNoticesCostOneLook(t *testing.T) {
 	s := newShop(t)
 	account := s.subscribed(pro)
@@ -183,7 +183,7 @@ func TestManyNoticesCostOneLook(t *testing.T) {
 	handle()
 	require.EqualValues(t, 1, asked.looks.Load())
 
-	// a notice that comes later needs another one, because it may say something new
+	// a later notice needs another look, because it may report another change
 	_, err := s.Cancel(t.Context(), account, none, origin)
 	require.NoError(t, err)
 	_, err = b.RecordNotice(t.Context(), payments.Event{ID: "evt_later", Type: "customer.subscription.updated",
@@ -207,8 +207,7 @@ func TestTheCatalogueFollowsThePrices(t *testing.T) {
 	require.Equal(t, dollars, listed)
 	require.Len(t, list().Listed, 3)
 
-	// given one that names no plan of ours, one for the free plan, one that costs nothing, one whose overage is
-	// nonsense, and one that is archived
+	// given prices without a plan of ours, for the free plan, of 0, with invalid overage, and an archived one
 	amount := int64(1)
 	price := func(metadata map[string]string) string {
 		made, err := s.api.V1Prices.Create(t.Context(), &api.PriceCreateParams{
@@ -225,7 +224,7 @@ func TestTheCatalogueFollowsThePrices(t *testing.T) {
 	_, err := s.api.V1Prices.Update(t.Context(), indie, &api.PriceUpdateParams{Active: new(false)})
 	require.NoError(t, err)
 
-	// when a notice says that prices have changed
+	// when a notice reports a change of prices
 	asked := &busy{Gateway: s.Gateway}
 	b := s.instance(s.Log, asked, "")
 	for _, id := range []string{"evt_p1", "evt_p2"} {
@@ -237,7 +236,7 @@ func TestTheCatalogueFollowsThePrices(t *testing.T) {
 		require.NoError(t, err)
 	}
 
-	// then the catalogue shows what can be bought
+	// then the catalogue has the prices on sale
 	require.EqualValues(t, 1, asked.prices.Load())
 	for id, want := range map[string]bool{foreign: false, free: false, gift: false, odd: true, indie: true, pro: true} {
 		_, found := list().Find(id)
@@ -258,7 +257,7 @@ func TestReconciliationFindsWhatNoNoticeSaid(t *testing.T) {
 	require.NoError(t, err)
 	s.pay(made, "pm_card_visa")
 
-	// when no notice comes, then the first reconciliation records them all
+	// when no notice arrives, then the first reconciliation records all events
 	require.NoError(t, s.Reconcile(t.Context()))
 	for _, e := range s.occurred() {
 		require.True(t, s.notice(e.ID).Exists())
@@ -267,7 +266,7 @@ func TestReconciliationFindsWhatNoNoticeSaid(t *testing.T) {
 	}
 	require.Equal(t, plan.Pro, s.state(account).Entitled.Plan)
 
-	// the next one those that are new
+	// the next one records the new events
 	before := len(s.occurred())
 	_, err = s.Cancel(t.Context(), account, none, origin)
 	require.NoError(t, err)
@@ -280,7 +279,7 @@ func TestReconciliationFindsWhatNoNoticeSaid(t *testing.T) {
 	require.Len(t, done, 2)
 	require.Equal(t, len(s.occurred())-before, done[1].(payment.Reconciled).Missed)
 
-	// and one with nothing new records nothing
+	// and one without new events records none
 	require.NoError(t, s.Reconcile(t.Context()))
 	require.Len(t, commandstest.Fold[payment.Event](s.World, payment.ReconciliationStream), 2)
 }
@@ -310,7 +309,7 @@ func TestAPlanIsWithdrawnWhenNobodyPays(t *testing.T) {
 	require.Equal(t, "past_due", s.state(account).Subscriptions[0].Status)
 	require.Equal(t, plan.Pro, s.state(account).Entitled.Plan)
 
-	// not before the grace is over
+	// not before the end of the grace
 	began := cause()
 	var notYet *todo.NotYetError
 	_, err = s.Lapse(t.Context(), stream, began)
@@ -318,7 +317,7 @@ func TestAPlanIsWithdrawnWhenNobodyPays(t *testing.T) {
 	require.InDelta(t, grace, notYet.After, float64(time.Hour))
 	require.Empty(t, s.alerts())
 
-	// nor if no alert can be raised: it would never be
+	// nor while the alert cannot be raised
 	s.advance(grace)
 	s.deaf = true
 	_, err = s.Lapse(t.Context(), stream, began)
@@ -336,7 +335,7 @@ func TestAPlanIsWithdrawnWhenNobodyPays(t *testing.T) {
 	require.Equal(t, began, s.alerts()[0].Cause)
 	require.Equal(t, account, s.alerts()[0].Account)
 
-	// another card pays what is owed, and brings it back
+	// another card pays the debt, and restores it
 	_, err = s.ReplaceCard(t.Context(), account, s.register(account, "pm_card_visa"), none, origin)
 	require.NoError(t, err)
 	require.Equal(t, plan.Pro, s.state(account).Entitled.Plan)
@@ -358,8 +357,7 @@ func TestAProviderThatIsAwayIsAskedLater(t *testing.T) {
 	require.Equal(t, domain.Unavailable, domain.CodeOf(err))
 }
 
-// Whoever has set the key of another account at the provider loses nobody's plan by it, and leaves no request behind
-// that was carried out.
+// A wrong key of the provider withdraws no plan, and leaves no executed request open.
 func TestTheWrongProviderIsNoAnswer(t *testing.T) {
 	s := newShop(t)
 	account := s.subscribed(indie)
@@ -373,7 +371,7 @@ func TestTheWrongProviderIsNoAnswer(t *testing.T) {
 	require.Empty(t, domain.CodeOf(err), "not the client's fault")
 	require.Equal(t, before, s.state(account))
 
-	// also if it happens in the middle of a request
+	// even in the middle of a request
 	f := &fuse{at: 2}
 	dying, ctx := s.mortal(t, f)
 	_, err = dying.ChangePlan(ctx, account, pro, none, origin)
@@ -388,7 +386,7 @@ func TestTheWrongProviderIsNoAnswer(t *testing.T) {
 	require.Equal(t, plan.Pro, s.state(account).Entitled.Plan)
 }
 
-// meanwhile is a provider that lets something happen right after it was looked at.
+// meanwhile is a provider that calls happens after the first look.
 type meanwhile struct {
 	payments.Gateway
 	happens func()
@@ -400,7 +398,7 @@ func (m *meanwhile) Billing(ctx context.Context, customer string) (payments.Bill
 	return has, err
 }
 
-// A look that was overtaken by another one is not recorded: an older picture never wins.
+// A look that was overtaken by another one is not recorded, because it is older.
 func TestAnOlderLookNeverWins(t *testing.T) {
 	s := newShop(t)
 	account := s.subscribed(pro)
@@ -417,7 +415,7 @@ func TestAnOlderLookNeverWins(t *testing.T) {
 	require.Len(t, s.events(account), recorded)
 }
 
-// during is a provider that lets something happen while it is asked to cancel.
+// during is a provider that calls happens during a cancellation.
 type during struct {
 	payments.Gateway
 	happens func()
@@ -430,8 +428,8 @@ func (d *during) SetCancelAtPeriodEnd(
 	return d.Gateway.SetCancelAtPeriodEnd(ctx, a, subscription, cancel)
 }
 
-// A provider may take long to carry out a request. The notices about its account rest meanwhile, instead of waiting for
-// it where the notices about others are handled.
+// While the provider executes a request for long, notices about the same account are postponed, so that notices about
+// others need not wait.
 func TestANoticeRestsWhileARequestIsUnderWay(t *testing.T) {
 	s := newShop(t)
 	account := s.subscribed(pro)
@@ -471,7 +469,7 @@ func TestAnErrorOfTheProviderIsNotTakenForAnAnswer(t *testing.T) {
 
 var errOdd = errors.New("odd")
 
-// failing is a provider that fails in a way that nobody has foreseen.
+// failing is a provider that fails with an unexpected error.
 type failing struct{ payments.Gateway }
 
 func (*failing) ChangePrice(context.Context, payments.Attempt, payments.PriceChange) (payments.Subscription, error) {

@@ -26,17 +26,17 @@ func (b *Billing) observe(
 	}), origin.Metadata(uuid.New(), b.now()))
 }
 
-// refresh observes an account. If an upgrade was confirmed that is wanted in place of a scheduled change, it has the
-// provider drop that one. Where it does not come so far, the next look does.
+// refresh observes an account. If a confirmed upgrade replaces a scheduled change, it drops that change at the
+// provider. After a failure the next look does so.
 func (b *Billing) refresh(
 	ctx context.Context, account string, origin journal.Origin,
 ) (subscription.State, eventlog.Position, error) {
 	if payments.CallerOf(ctx).Account == "" {
-		ctx = payments.WithCaller(ctx, payments.Caller{Account: account}) // tellAddress reuses the customer of the look
+		ctx = payments.WithCaller(ctx, payments.Caller{Account: account}) // sendAddress reuses the customer of the look
 	}
 	state, position, err := b.observe(ctx, account, origin)
 	if err == nil && state.Customer != "" && !state.Ending {
-		b.tellAddress(ctx, account, state.Customer)
+		b.sendAddress(ctx, account, state.Customer)
 	}
 	if err != nil || len(state.Superseded()) == 0 {
 		return state, position, err
@@ -59,8 +59,8 @@ func (b *Billing) look(ctx context.Context, account string, s subscription.State
 	return b.lookBy(ctx, account, s, b.Gateway.Billing)
 }
 
-// glance is a look while a person waits: by fewer requests, and with invoices only on demand. Their refunds and
-// disputes are as seen last, because the provider sends notices of these.
+// glance is a look for a waiting person: it takes fewer requests, and reads invoices only on demand. Their refunds and
+// disputes are those of the last look, because the provider sends notices of these.
 func (b *Billing) glance(
 	ctx context.Context, account string, s subscription.State, invoices bool,
 ) (subscription.Observe, error) {
@@ -82,7 +82,7 @@ func addReturned(one *payments.Invoice, s subscription.State) {
 	}
 }
 
-// lookBy records the state of an account's customer that read returns, and an empty one without a customer.
+// lookBy observes the state of an account's customer as returned by read, or an empty state without a customer.
 func (b *Billing) lookBy(
 	ctx context.Context, account string, s subscription.State,
 	read func(ctx context.Context, customer string) (payments.Billing, error),
@@ -114,17 +114,17 @@ func (b *Billing) lookBy(
 	return seen, errors.Join(b.alertUnpaid(ctx, seen, s), b.alertLost(ctx, seen, s), b.alertSecond(ctx, seen, s))
 }
 
-// unread returns the error of a failed look. A provider that does not know an object that it has made is the wrong
+// unread returns the error of a failed look. If the provider does not know an object that it created, it is the wrong
 // provider, and its ErrNotFound must not reach the client.
 func unread(err error) error {
 	if errors.Is(err, payments.ErrUnavailable) {
 		return refusal(err)
 	}
-	return fmt.Errorf("reading what the payment provider has: %w", err)
+	return fmt.Errorf("reading the payment provider's state: %w", err)
 }
 
-// listed returns the catalogue. If it lacks a price of a subscription that has not ended, it is read from the provider
-// again.
+// listed returns the catalogue. If it lacks a price of a subscription that has not ended, the catalogue is read from
+// the provider again.
 func (b *Billing) listed(ctx context.Context, has payments.Billing) (catalogue.State, error) {
 	listed, err := b.catalogue(ctx)
 	if err != nil {
@@ -158,14 +158,14 @@ func observed(one payments.Subscription, listed catalogue.State) subscription.Ob
 	return seen
 }
 
-// planOf returns the plan of a price, "" for a price that was never in the catalogue and grants no plan.
+// planOf returns the plan of a price. A price that was never in the catalogue has the plan "", which grants no plan.
 func planOf(price string, listed catalogue.State) plan.Type {
 	known, _ := listed.Find(price)
 	return known.Plan
 }
 
-// sealer seals personal data with the key of an account, and keeps the first error. With a destroyed key, no personal
-// data is recorded.
+// sealer seals personal data with the key of an account, and keeps the first error. If the key is destroyed, no
+// personal data is recorded.
 type sealer struct {
 	ctx     context.Context
 	keys    keyring.Keyring
@@ -179,12 +179,12 @@ func (s *sealer) seal(text, use string) []byte {
 	}
 	sealed, err := s.keys.Seal(s.ctx, s.account, []byte(text), use)
 	if err != nil && !errors.Is(err, keyring.ErrErased) {
-		s.err = fmt.Errorf("sealing what the payment provider says: %w", err)
+		s.err = fmt.Errorf("sealing data of the payment provider: %w", err)
 	}
 	return sealed
 }
 
-// card seals a card, unless it is the one that is known: the same text is other bytes at each sealing.
+// card seals a card. An unchanged card is returned as it is, because each sealing results in other bytes.
 func (s *sealer) card(now *payments.Card, known *subscription.Card) *subscription.Card {
 	switch {
 	case now == nil:
@@ -199,11 +199,11 @@ func (s *sealer) card(now *payments.Card, known *subscription.Card) *subscriptio
 	}
 }
 
-// holds reports whether a sealed value contains a text. With a destroyed key, it is true of every text.
+// holds reports whether a sealed value contains a text. If the key is destroyed, it reports true for any text.
 func (s *sealer) holds(sealed []byte, text string) bool {
 	opened, err := s.keys.Open(s.ctx, s.account, sealed, subscription.SealedForCard)
 	if err != nil && !keyring.Gone(err) && s.err == nil {
-		s.err = fmt.Errorf("opening what was sealed of a card: %w", err)
+		s.err = fmt.Errorf("opening a sealed card: %w", err)
 	}
 	return string(opened) == text || errors.Is(err, keyring.ErrErased)
 }

@@ -30,7 +30,7 @@ func (b *Billing) BillOverage(
 	return b.Periods.OverageBilled(ctx, usage, version, billed, cause)
 }
 
-// bill invoices the overage, under a key of its own. An overage that costs nothing, or of an account that never bought
+// bill adds the overage to an invoice, under a key of its own. A free overage, or one of an account that never bought
 // its plan, is billed without an item. If the customer no longer exists, the amount is recorded as lost.
 func (b *Billing) bill(ctx context.Context, key string, over Overage, origin journal.Origin) (Billed, error) {
 	state, _, err := b.State(ctx, over.Account)
@@ -63,7 +63,7 @@ func (b *Billing) bill(ctx context.Context, key string, over Overage, origin jou
 	return billed, b.loseRest(ctx, state, origin)
 }
 
-// description is a line of an invoice, for the customer.
+// description returns the text of an invoice item, for the customer.
 func description(p catalogue.Price, over Overage, cost catalogue.Overage) string {
 	return fmt.Sprintf("%d characters past the plan %s, %s to %s (%d units of %d characters)",
 		over.Characters, p.Name, over.Start.UTC().Format(time.DateOnly), over.End.UTC().Format(time.DateOnly), cost.Units,

@@ -48,7 +48,7 @@ func (b *books) OverageBilled(
 // EndFor implements billing.Periods.
 func (b *books) EndFor(context.Context, string) ([]billing.Unbilled, error) { return nil, nil }
 
-// items returns what waits for an account's next invoice, or was invoiced.
+// items returns the amounts of an account's items, waiting or invoiced.
 func (s *shop) items(account string) (amounts []int64) {
 	for one, err := range s.api.V1InvoiceItems.List(s.T.Context(),
 		&api.InvoiceItemListParams{Customer: new(s.state(account).Customer)}) {
@@ -69,7 +69,7 @@ func TestOverageIsBilledOnce(t *testing.T) {
 	}
 	const stream = "usage-a-1"
 
-	// whoever dies at whatever is changed, before or after it, and also if that is completed a day later
+	// after a crash at any change, before or after it, also if it is completed a day later
 	period := &books{over: over}
 	s.Periods = period
 	for _, after := range []bool{false, true} {
@@ -118,7 +118,7 @@ func TestOverageOfAPlanThatIsLeft(t *testing.T) {
 	s.advance(32*24*time.Hour, account)
 	require.Equal(t, plan.Indie, s.state(account).Entitled.Plan)
 
-	// then its characters cost what they did then
+	// then its characters have their price on that plan
 	period := &books{over: billing.Overage{Account: account, Plan: plan.Premium, Characters: 10_000, At: s.sandbox.Now()}}
 	s.Periods = period
 	_, err = s.BillOverage(t.Context(), "usage-a-1", 3, cause())
@@ -166,7 +166,7 @@ func TestOverageThatComesToNothing(t *testing.T) {
 }
 
 func TestOverageThatNobodyIsLeftToChargeFor(t *testing.T) {
-	// given an account whose customer was deleted at the provider, by hand
+	// given an account with a customer that was manually deleted at the provider
 	s := newShop(t)
 	account := s.subscribed(pro)
 	customer := s.state(account).Customer
@@ -175,7 +175,7 @@ func TestOverageThatNobodyIsLeftToChargeFor(t *testing.T) {
 	_, err := s.Refresh(t.Context(), account)
 	require.NoError(t, err)
 
-	// when what it has spoken past its plan is billed
+	// when its usage past its plan is billed
 	period := &books{over: billing.Overage{Account: account, Plan: plan.Pro, Characters: 10_000, At: s.sandbox.Now()}}
 	s.Periods = period
 	for range 2 {
@@ -183,7 +183,7 @@ func TestOverageThatNobodyIsLeftToChargeFor(t *testing.T) {
 		require.NoError(t, err)
 	}
 
-	// then its loss is recorded, once
+	// then the loss is recorded once
 	var lost []subscription.Event
 	for _, event := range s.events(account) {
 		if _, is := event.(subscription.Lost); is {
@@ -196,8 +196,8 @@ func TestOverageThatNobodyIsLeftToChargeFor(t *testing.T) {
 	require.Empty(t, period.billed[0].Item)
 }
 
-// Given a downgrade that the account has heard of, and whose subscription was cancelled meanwhile, when characters are
-// spoken past the smaller plan before the account hears of the end, then they cost what that plan costs.
+// Given a downgrade that the account follows, and a subscription that was cancelled meanwhile, when characters past the
+// smaller plan are used before the account follows the end, then they have the price of that plan.
 func TestOverageOfAPlanThatWasToBegin(t *testing.T) {
 	s := newShop(t)
 	account := s.subscribed(pro)
@@ -214,8 +214,8 @@ func TestOverageOfAPlanThatWasToBegin(t *testing.T) {
 	require.Equal(t, []int64{50}, s.items(account))
 }
 
-// Given an account that has spoken past its plan, when it cancels, and speaks on, then all of that is one overage: the
-// plan, and what a unit costs, are the same, and no part of a unit is lost by it.
+// Given an account that has used more than its plan, when it cancels and uses more, then all of it is one overage: plan
+// and price are the same, and no part of a unit is lost.
 func TestAPlanThatStaysIsBilledOnce(t *testing.T) {
 	h := newHouse(t)
 	id := h.speaker(10_500)

@@ -9,10 +9,10 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// Preview is what ChangePlan would come to.
+// Preview is the effect that ChangePlan would have.
 type Preview struct {
 	PlanChange
-	Charge payments.Preview // of the charge now; empty for a downgrade
+	Charge payments.Preview // of the immediate charge; empty for a downgrade
 }
 
 // PreviewChange returns the effect that ChangePlan would have now, without a change or a record. Errors: those of
@@ -40,7 +40,7 @@ func (b *Billing) PreviewChange(ctx context.Context, account, price string) (Pre
 	return Preview{PlanChange{EffectiveAt: b.now()}, charge}, refusal(err)
 }
 
-// asIfRequested returns the state that a request would lead to, in which it is open.
+// asIfRequested returns the state after a request, in which the request is open. It records nothing.
 func (b *Billing) asIfRequested(ctx context.Context, wanted subscription.Request) (subscription.State, error) {
 	s, _, err := b.State(ctx, wanted.Account)
 	if err != nil {

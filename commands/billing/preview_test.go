@@ -18,7 +18,7 @@ func TestAPreviewSaysWhatAnUpgradeCostsNow(t *testing.T) {
 	require.NoError(t, err)
 	before, events := s.has(account), s.events(account)
 
-	// when a change is previewed, then nothing is changed or recorded
+	// when a change is previewed, then it is neither made nor recorded
 	preview, err := s.PreviewChange(t.Context(), account, pro)
 	require.NoError(t, err)
 	require.False(t, preview.Downgrade)
@@ -27,7 +27,7 @@ func TestAPreviewSaysWhatAnUpgradeCostsNow(t *testing.T) {
 	require.Equal(t, before, s.has(account))
 	require.Equal(t, events, s.events(account))
 
-	// and the change is charged as it was said, to the seconds in between
+	// and the change is charged as previewed, apart from the seconds in between
 	_, err = s.ChangePlan(t.Context(), account, pro, none, origin)
 	require.NoError(t, err)
 	require.InDelta(t, preview.Charge.AmountDue, s.has(account).Invoices[0].AmountPaid, 5)
@@ -45,7 +45,7 @@ func TestAPreviewOfADowngradeChargesNothing(t *testing.T) {
 	require.Equal(t, current.PeriodEnd, preview.EffectiveAt)
 }
 
-// What would be refused is refused alike.
+// The preview of a refused change is refused in the same way.
 func TestAPreviewIsRefusedAsTheChangeIs(t *testing.T) {
 	s := newShop(t)
 	account := s.subscribed(pro)

@@ -21,7 +21,7 @@ import (
 	"github.com/recital-tts/recital/internal/testing/proptest"
 )
 
-// customer is an account whose owner does this and that, while the provider's notices come as they like.
+// customer is an account with random actions of its owner and random delivery of notices.
 type customer struct {
 	*shop
 	draw    *rapid.T
@@ -31,8 +31,8 @@ type customer struct {
 	last    billing.NewSubscription
 }
 
-// Any commands, with crashes in between, any notices lost, doubled or in another order, any time that passes: after a
-// reconciliation the account has what the provider has, and owes what the provider says.
+// For any commands, crashes, lost, repeated or reordered notices, and passing time: after a reconciliation the
+// account's state and debts equal the provider's.
 func TestEverythingEndsInWhatTheProviderHas(t *testing.T) {
 	s := newShop(t)
 	proptest.Check(t, 4, func(draw *rapid.T) {
@@ -59,7 +59,7 @@ func TestEverythingEndsInWhatTheProviderHas(t *testing.T) {
 	})
 }
 
-// permitted requires that an error is an answer to a client.
+// permitted requires that an error is a valid response to a client.
 func (c *customer) permitted(err error) {
 	switch domain.CodeOf(err) {
 	case "":
@@ -82,7 +82,7 @@ func (c *customer) subscribe() {
 }
 
 func (c *customer) pay() {
-	if c.last.ClientSecret != "" { // refused, if it is paid or too late
+	if c.last.ClientSecret != "" { // refused if it is paid or expired
 		_ = c.sandbox.Confirm(c.last.ClientSecret,
 			rapid.SampledFrom([]string{"pm_card_visa", "pm_card_visa", "pm_card_chargeDeclined"}).Draw(c.draw, "card"))
 	}
@@ -149,7 +149,7 @@ func (c *customer) pass() {
 	c.advance(time.Duration(rapid.SampledFrom([]int{1, 30, 24 * 4, 24 * 16, 24 * 32}).Draw(c.draw, "hours")) * time.Hour)
 }
 
-// happened returns the provider's events since the customer came.
+// happened returns the provider's events since the customer's start.
 func (c *customer) happened() (all []payments.Event) {
 	for e, err := range c.Gateway.Events(c.t.Context(), c.began) {
 		require.NoError(c.draw, err)
@@ -158,7 +158,7 @@ func (c *customer) happened() (all []payments.Event) {
 	return all
 }
 
-// deliver has notices come: some, some twice, in any order. A worker handles some of them.
+// deliver delivers notices: some, some twice, in any order. A worker handles some of them.
 func (c *customer) deliver() {
 	for _, e := range rapid.Permutation(c.happened()).Draw(c.draw, "order") {
 		switch rapid.SampledFrom([]string{"lost", "late", "recorded", "recorded twice", "handled"}).Draw(c.draw, "notice") {
@@ -184,7 +184,7 @@ func (c *customer) handle(e payments.Event) {
 	require.NoError(c.draw, err)
 }
 
-// crash has an instance die while it changes the plan, or cancels.
+// crash crashes an instance during a change of plan or a cancellation.
 func (c *customer) crash() {
 	f := &fuse{at: rapid.IntRange(1, 4).Draw(c.draw, "at"), after: rapid.Bool().Draw(c.draw, "after")}
 	dying, ctx := c.mortal(c.t, f)
@@ -203,15 +203,15 @@ func (c *customer) crash() {
 	c.complete()
 }
 
-// complete has a worker go on with what is open.
+// complete makes a worker complete the open request.
 func (c *customer) complete() {
 	_, err := c.CompleteRequest(c.t.Context(), subscription.Stream(c.account), cause())
 	require.NoError(c.draw, err)
 	require.Nil(c.draw, c.state(c.account).Open)
 }
 
-// settle reconciles, and has a worker handle all that is left. What the provider has forgotten after 30 days, an
-// overdue subscription shows.
+// settle reconciles, and handles all remaining notices. Changes that the provider's list of events has lost after 30
+// days are found by the overdue subscription.
 func (c *customer) settle() {
 	c.overdue = []string{c.account}
 	require.NoError(c.draw, c.Reconcile(c.t.Context()))

@@ -19,14 +19,14 @@ import (
 	"github.com/recital-tts/recital/internal/standins/sandbox"
 )
 
-// limited is the way to a provider that permits a number of requests in any second, and refuses those beyond it.
+// limited is a proxy that permits a number of requests in any second, and refuses the others.
 type limited struct {
 	http.Handler
 	perSecond int
 
 	mu      sync.Mutex
 	recent  []time.Time // of the last second
-	asked   int         // requests that were permitted
+	asked   int         // permitted requests
 	refused int
 }
 
@@ -63,7 +63,7 @@ func (l *limited) permits(now time.Time) bool {
 	return true
 }
 
-// calls are what an operation of an account asks the provider for.
+// calls records the requests of an operation to the provider.
 type calls struct {
 	http.Handler
 
@@ -79,7 +79,7 @@ func (c *calls) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.Handler.ServeHTTP(w, r)
 }
 
-// counted returns an instance whose requests are noted.
+// counted returns an instance with recorded requests.
 func (s *shop) counted(coupon string) (*billing.Billing, *calls) {
 	target, err := url.Parse(s.sandbox.URL())
 	require.NoError(s.T, err)
@@ -144,7 +144,7 @@ func TestAnOperationAsksTheProviderFiveTimesAtMost(t *testing.T) {
 	})
 }
 
-// A change, whose look does not read disputes and refunds, leaves what was seen of them.
+// A change, whose look does not read disputes and refunds, does not change the recorded ones.
 func TestAChangeLeavesWhatWasRefundedAndDisputed(t *testing.T) {
 	s := newShop(t)
 	account := s.subscribed(pro)
@@ -162,7 +162,7 @@ func TestAChangeLeavesWhatWasRefundedAndDisputed(t *testing.T) {
 	require.Equal(t, before, s.state(account).Invoices[0])
 }
 
-// Behind a provider that permits 25 requests a second, 40 accounts subscribe at once, and another one after them.
+// Behind a provider that permits 25 requests a second, 40 accounts subscribe concurrently, and another one after them.
 func TestManySubscribeAtOnceBehindALimit(t *testing.T) {
 	many := 40
 	if testing.Short() {
@@ -175,7 +175,7 @@ func TestManySubscribeAtOnceBehindALimit(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, gateway.Close()) })
 	b := s.instance(s.Log, gateway, "")
 	subscribe := func() {
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // as a request has
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // like a request
 		defer cancel()
 		made, err := b.Subscribe(ctx, accounts.NewAccountID(), pro, none, origin)
 		if assert.NoError(t, err) {

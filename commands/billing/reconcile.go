@@ -20,14 +20,14 @@ const (
 	overdue = time.Hour
 )
 
-// Reconcile records changes without a notice: events that the provider lists and the log lacks, prices, and
-// subscriptions without news since the end of their period.
+// Reconcile records changes that arrived without a notice: events that the provider lists and the log lacks, prices,
+// and subscriptions without news since the end of their period.
 func (b *Billing) Reconcile(ctx context.Context) error {
 	_, catalogue := b.ObserveCatalogue(ctx)
 	return errors.Join(catalogue, b.reconcileEvents(ctx), b.reconcileOverdue(ctx))
 }
 
-// reconcileEvents records the provider's events that the log lacks, as their notices would have been.
+// reconcileEvents records the provider's events that the log lacks, like their notices.
 func (b *Billing) reconcileEvents(ctx context.Context) error {
 	last, _, err := journal.Load(ctx, b.Journal, reconciliations())
 	if err != nil {
@@ -52,7 +52,7 @@ func (b *Billing) reconcileEvents(ctx context.Context) error {
 	return err
 }
 
-// sinceOf returns the time from which the provider's list is read, by the provider's clock.
+// sinceOf returns the time from which the provider's list of events is read, by the provider's clock.
 func sinceOf(last payment.Reconciliation) time.Time {
 	if last.Through.IsZero() {
 		return time.Time{}
@@ -68,7 +68,7 @@ func (b *Billing) recordMissed(ctx context.Context, e payments.Event) (int, erro
 	}
 	switch _, err := b.RecordNotice(ctx, e, false); {
 	case domain.CodeOf(err) == domain.Invalid:
-		b.Logger.WarnContext(ctx, "an event of the payment provider has no valid id and is left out", "error", err)
+		b.Logger.WarnContext(ctx, "an event of the payment provider has no valid id and is skipped", "error", err)
 		return 0, nil
 	case err != nil:
 		return 0, err
@@ -76,7 +76,7 @@ func (b *Billing) recordMissed(ctx context.Context, e payments.Event) (int, erro
 	return 1, nil
 }
 
-// reconcileOverdue looks at subscriptions with a period that is over. The failure of one does not stop the others.
+// reconcileOverdue looks at subscriptions with a period that is over. A failure does not stop the others.
 func (b *Billing) reconcileOverdue(ctx context.Context) error {
 	var failed error
 	for at, after := b.now().Add(-overdue), ""; ; {

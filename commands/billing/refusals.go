@@ -10,7 +10,7 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// refused reports whether the provider has refused a request, which has ended with that.
+// refused reports whether the provider has refused, and thereby ended, a request.
 func refused(err error) bool {
 	code := domain.CodeOf(err)
 	return code == domain.PaymentRequired || code == domain.NotFound || code == domain.Rejected
@@ -20,11 +20,11 @@ func refused(err error) bool {
 type unconfirmedError struct{ invoice string }
 
 func (e *unconfirmedError) Error() string {
-	return "the payment of invoice " + e.invoice + " is to be confirmed"
+	return "the payment of invoice " + e.invoice + " has to be confirmed"
 }
 
-// refuse returns the end of a request that the provider has refused. Its Reason is "" for an error after which the
-// request may still have been carried out.
+// refuse returns the refusal of a request by the provider. Its Reason is "" for an error after which the request may
+// still have been executed.
 func refuse(request string, err error) subscription.Refuse {
 	r := subscription.Refuse{Request: request}
 	var unconfirmed *unconfirmedError
@@ -41,14 +41,14 @@ func refuse(request string, err error) subscription.Refuse {
 	return r
 }
 
-// Codes of payments that were declined.
+// Codes of declined payments.
 const (
 	genericDecline         = "generic_decline"
 	authenticationRequired = "authentication_required"
 )
 
-// declines are the sentences for the codes of card issuers that their owners can do something about
-// (https://docs.stripe.com/declines/codes). That a card is reported as lost or stolen is not for its user to know.
+// declines are the messages for the codes on which the card's owner can act (https://docs.stripe.com/declines/codes).
+// The user must not learn that a card was reported as lost or stolen.
 var declines = map[string]string{
 	authenticationRequired: "The bank asks the owner of the card to confirm the payment: confirm it, or use another card",
 	genericDecline:         "The payment was declined: use another card, or ask the bank",
@@ -66,7 +66,7 @@ var declines = map[string]string{
 	"try_again_later":                 "The payment was declined: the bank could not process it, so try again later",
 }
 
-// declineCode returns a code that there is a sentence for.
+// declineCode returns a code that has a message.
 func declineCode(code string) string {
 	if _, known := declines[code]; known {
 		return code
@@ -74,14 +74,14 @@ func declineCode(code string) string {
 	return genericDecline
 }
 
-// DeclinedError refuses a request that was not paid, as domain.PaymentRequired.
+// DeclinedError refuses a request whose payment was declined, as domain.PaymentRequired.
 type DeclinedError struct {
 	Code         string // of the card's issuer, such as "insufficient_funds"
-	ClientSecret string // with which the card's owner confirms the payment; "" where that does not help
+	ClientSecret string // with which the card's owner confirms the payment; "" if that does not help
 	Position     eventlog.Position
 }
 
-// Error returns a sentence for the card's owner.
+// Error returns a message for the card's owner.
 func (e *DeclinedError) Error() string { return declines[e.Code] }
 
 // Unwrap returns the refusal of the domain.

@@ -15,16 +15,16 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// answered is a request that the provider has carried out.
+// answered is a request with the provider's answer.
 type answered struct {
 	subscription.Answered
-	secret   string // of a subscription that was made just now
+	secret   string // of a subscription that was just created
 	state    subscription.State
 	position eventlog.Position
 }
 
-// request carries out a request of an account's owner: it records the request, sends it to the provider, and records
-// the provider's new state. A crash in between leaves the request open: its repetition, or the to-do process
+// request executes a request of an account's owner: it records the request, sends it to the provider, and records the
+// provider's new state. A crash in between leaves the request open: its repetition, or the to-do process
 // CompleteRequestProcess, continues it. The provider recognises the request by its id.
 func (b *Billing) request(
 	ctx context.Context, wanted subscription.Request, r domain.Repetition, origin journal.Origin,
@@ -48,7 +48,7 @@ func (b *Billing) request(
 	return b.complete(ctx, *state.Open, origin)
 }
 
-// waiting returns a context for a call during which an account's owner waits: it has priority at the provider.
+// waiting returns a context for calls for which an account's owner waits. They have priority at the provider.
 func waiting(ctx context.Context, account string) context.Context {
 	owner := payments.Caller{Account: account, Waiting: true}
 	if payments.CallerOf(ctx) == owner {
@@ -78,10 +78,10 @@ func together(commands ...command) command {
 	return journal.Sequence[subscription.State, subscription.Event]{Evolve: subscription.Evolve, Commands: commands}
 }
 
-// complete carries out an open request, and records its end. A request that has ended in the meantime is not carried
-// out again, because that might undo a later one.
+// complete sends an open request to the provider, and records its end. A request that has ended in the meantime is not
+// sent again, because that might undo a later one.
 func (b *Billing) complete(ctx context.Context, open subscription.Requested, origin journal.Origin) (answered, error) {
-	release, err := b.requests.take(ctx, open.Account)
+	release, err := b.requests.lock(ctx, open.Account)
 	if err != nil {
 		return answered{}, err
 	}
@@ -127,17 +127,17 @@ func bills(kind subscription.Kind, s subscription.State) bool {
 	return false
 }
 
-// answer returns how a request has ended.
+// answer returns the outcome of a request.
 func answer(s subscription.State, position eventlog.Position, request string) (answered, error) {
 	a, found := s.Answer(request)
-	if !found { // dropped from the state after many others
+	if !found { // dropped from the state after many later requests
 		return answered{}, ErrUnderway
 	}
 	return answered{Answered: a, state: s, position: position}, refusalOf(a.Reason, a.Decline, position)
 }
 
-// CompleteRequest continues the request that was left open in a subscription's stream, if there is one. The cause is
-// the event that opened it.
+// CompleteRequest continues the open request in a subscription's stream, if there is one. The cause is the event that
+// opened it.
 func (b *Billing) CompleteRequest(ctx context.Context, name string, cause uuid.UUID) (eventlog.Position, error) {
 	account, origin := accountOfStream(name), journal.CausedBy(cause)
 	state, position, err := b.observe(ctx, account, origin)
@@ -147,7 +147,7 @@ func (b *Billing) CompleteRequest(ctx context.Context, name string, cause uuid.U
 	case state.Open == nil:
 		return position, nil
 	}
-	if rest := Patience - b.now().Sub(state.Open.At); rest > 0 { // another one than the list shows
+	if rest := Patience - b.now().Sub(state.Open.At); rest > 0 { // a later request than the listed one
 		return eventlog.Position{}, &todo.NotYetError{After: rest}
 	}
 	done, err := b.complete(ctx, *state.Open, origin)

@@ -9,15 +9,15 @@ import (
 	"github.com/recital-tts/recital/domain/subscription"
 )
 
-// SecondSubscription is a subscription that runs in addition to a newer one of its account, which pays both. Recital
-// never makes a second one: it was made by hand at the provider.
+// SecondSubscription is a subscription that runs in addition to a newer one, so that the account pays both. Recital
+// never creates a second one: it was created manually at the provider.
 type SecondSubscription struct {
 	Account, Subscription, Newer string
 	At                           time.Time
 }
 
-// alertSecond raises the alerts of the subscriptions that a look finds running beside a newer one. They come before the
-// look is recorded, so that no crash can swallow them.
+// alertSecond raises the alerts of the subscriptions that a look finds running in addition to a newer one. It is called
+// before the look is recorded, so that a crash cannot lose them.
 func (b *Billing) alertSecond(ctx context.Context, seen subscription.Observe, s subscription.State) error {
 	events, err := seen.Decide(s)
 	if err != nil {

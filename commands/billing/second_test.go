@@ -11,7 +11,7 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 )
 
-// subscribedByHand has somebody make a subscription at the provider, which the card of the first one pays.
+// subscribedByHand creates a subscription manually at the provider, which the card of the first one pays.
 func (s *shop) subscribedByHand(account, price string) (id string) {
 	s.T.Helper()
 	made, err := s.api.V1Subscriptions.Create(s.T.Context(), &api.SubscriptionCreateParams{
@@ -33,7 +33,7 @@ func TestASecondSubscriptionIsAnAlert(t *testing.T) {
 	s.advance(time.Minute)
 	second := s.subscribedByHand(account, pro)
 
-	// while no alert can be raised, it is not recorded, so that it is found again
+	// while the alert cannot be raised, it is not recorded, so that it is found again
 	s.deaf = true
 	_, err := s.Refresh(t.Context(), account)
 	require.ErrorIs(t, err, errDeaf)
@@ -48,7 +48,7 @@ func TestASecondSubscriptionIsAnAlert(t *testing.T) {
 	require.Equal(t, plan.Pro, s.state(account).Entitled.Plan, "the newest counts")
 	require.Equal(t, []string{first.Subscription}, s.state(account).Others())
 
-	// a cancellation names the one that it ends, which leaves the other one
+	// a cancellation names the subscription that it ends, and keeps the other one
 	cancelled, err := s.Cancel(t.Context(), account, none, origin)
 	require.NoError(t, err)
 	require.Equal(t, second, cancelled.Subscription)
@@ -62,7 +62,7 @@ func TestASecondSubscriptionIsAnAlert(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, first.Subscription, cancelled.Subscription)
 
-	// yet another one is another alert
+	// a third one is another alert
 	s.advance(time.Minute)
 	third := s.subscribedByHand(account, pro)
 	_, err = s.Refresh(t.Context(), account)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// tariff is what the price list says of a plan. Amounts are in cents, perThousand is in thousandths of one.
+// tariff is a plan in the price list. Amounts are in cents, perThousand in thousandths of a cent.
 type tariff struct{ price, included, perThousand int64 }
 
 var tariffs = map[string]tariff{
@@ -16,10 +16,10 @@ var tariffs = map[string]tariff{
 	"premium": {19900, 5_700_000, 3500},
 }
 
-// cost returns what characters past a plan cost: full thousands, in whole cents.
+// cost returns the price of characters past a plan: full thousands, in whole cents.
 func (t tariff) cost(characters int64) int64 { return characters / 1000 * t.perThousand / 1000 }
 
-// monthFrom returns the first time after t at which a month is over that counts from an anchor.
+// monthFrom returns the end of the month at t, counting months from an anchor.
 func monthFrom(anchor, t time.Time) time.Time {
 	for n := 1; ; n++ {
 		first := time.Date(anchor.Year(), anchor.Month()+time.Month(n), 1, 0, 0, 0, 0, time.UTC)
@@ -31,20 +31,20 @@ func monthFrom(anchor, t time.Time) time.Time {
 	}
 }
 
-// bought is what an account has bought for a time.
+// bought is a plan that an account has bought.
 type bought struct {
 	plan, next         string
 	start, end, anchor time.Time
 }
 
-// line is an overage that is to be paid.
+// line is an overage to be paid.
 type line struct{ Characters, Amount int64 }
 
-// statement is what an account is to pay for its characters by the rules of docs/billing.md, as far as it has heard of
-// what it has bought. It shares no code with the product.
+// statement is the expected bill of an account for its characters by the rules of docs/billing.md, as far as it follows
+// its subscription. It shares no code with the product.
 type statement struct {
 	bought
-	used  int64 // that counts on the plan
+	used  int64 // on the plan
 	lines []line
 	log   []string
 }
@@ -54,7 +54,7 @@ func newStatement(opened time.Time) *statement {
 		anchor: opened}}
 }
 
-// reach ends the periods that are over at a time. The next one is on the plan that was to follow.
+// reach ends the periods before a time. The next one is on the plan that follows.
 func (s *statement) reach(now time.Time) {
 	for !now.Before(s.end) {
 		s.bill()
@@ -65,7 +65,7 @@ func (s *statement) reach(now time.Time) {
 	}
 }
 
-// bill bills what exceeds the plan. The rest goes on to count.
+// bill bills the usage past the plan. The rest continues to count.
 func (s *statement) bill() {
 	on := tariffs[s.plan]
 	over := s.used - on.included
@@ -89,8 +89,8 @@ func (s *statement) speak(characters int64, now time.Time) bool {
 	return true
 }
 
-// hear puts the account on what it has bought. Terms change at this point of the ledger; a plan that stays has the
-// same terms.
+// hear puts the account on the plan that it has bought. The terms change at this point of the ledger, unless the plan
+// is the same.
 func (s *statement) hear(of bought, now time.Time) {
 	s.reach(now)
 	s.log = append(s.log, fmt.Sprintf("%s: on %s, heard %s from %s to %s, then %s", now.Format(time.DateTime), s.plan,
@@ -111,7 +111,7 @@ func (s *statement) hear(of bought, now time.Time) {
 	s.bought = of
 }
 
-// free puts the account on the free plan since a time.
+// free puts the account on the free plan from a time.
 func (s *statement) free(since time.Time) {
 	if s.plan == "free" {
 		return
@@ -123,10 +123,10 @@ func (s *statement) free(since time.Time) {
 	s.plan, s.next, s.anchor, s.end = "free", "free", s.start, monthFrom(s.start, s.start)
 }
 
-// fee is what is to be paid for a plan: an amount, or one that depends on the second in which it was bought.
+// fee is the price of a plan: an amount, or a range that depends on the second of the purchase.
 type fee struct{ least, most int64 }
 
-// upgrade returns the fee of another plan for the rest of a month, bought in one of some seconds.
+// upgrade returns the fee of another plan for the rest of a month, bought in a range of seconds.
 func upgrade(from, to string, start, end, first, last time.Time) (f fee) {
 	f = fee{math.MaxInt64, math.MinInt64}
 	for at := first.Unix(); at <= last.Unix(); at++ {

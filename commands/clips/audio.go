@@ -11,21 +11,22 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio"
 )
 
-// savedAtOnce bounds what a store that hangs holds: clips beyond wait, and are then not saved.
+// savedAtOnce is the maximum number of concurrent saves. When a hanging store blocks them all, further clips wait, and
+// then fail.
 const savedAtOnce = 64
 
 var errSlowStore = errors.New("the blob store did not take it in time")
 
-// Audio is the audio of a reply that is collected in the spool while it is sent to the client, so that no store slows
-// the reply down. What prevents the clip never fails the reply. A nil Audio collects nothing.
+// Audio is the audio of a reply, which is collected in the spool while it is sent to the client, so that a slow store
+// does not delay the reply. An error of the clip never fails the reply. A nil Audio collects nothing.
 type Audio struct {
 	file   *spool.File
-	whole  bool  // files state their length
+	whole  bool  // the length in the file's header is right
 	failed error // why the clip will not be saved
 }
 
-// Record begins to collect the audio of a clip that is expected to have at most so many bytes. It comes before anything
-// is spoken. The Audio must be closed. Errors: spool.ErrFull, spool.ErrShare.
+// Record begins to collect the audio of a clip with an expected maximum of bytes. It is called before speech begins.
+// The Audio must be closed. Errors: spool.ErrFull, spool.ErrShare.
 func (c *Clips) Record(draft Draft, expected int64) (*Audio, error) {
 	file, err := c.spool.Create(draft.account, expected)
 	if err != nil {
@@ -34,23 +35,24 @@ func (c *Clips) Record(draft Draft, expected int64) (*Audio, error) {
 	return &Audio{file: file}, nil
 }
 
-// Collected returns the audio of a reply that is complete in the spool. It need not be closed; the file must be.
+// Collected returns the audio of a reply that is complete in the spool. The caller closes the file instead of the
+// Audio.
 func Collected(file *spool.File) *Audio { return &Audio{file: file, whole: true} }
 
-// Beside returns a writer to w that also collects what w has taken.
-func (a *Audio) Beside(w io.Writer) io.Writer {
+// Tee returns a writer to w that also collects the accepted bytes.
+func (a *Audio) Tee(w io.Writer) io.Writer {
 	if a == nil {
 		return w
 	}
-	return &besideWriter{to: w, audio: a}
+	return &teeWriter{to: w, audio: a}
 }
 
-type besideWriter struct {
+type teeWriter struct {
 	to    io.Writer
 	audio *Audio
 }
 
-func (w *besideWriter) Write(p []byte) (int, error) {
+func (w *teeWriter) Write(p []byte) (int, error) {
 	n, err := w.to.Write(p)
 	if w.audio.failed == nil {
 		_, w.audio.failed = w.audio.file.Write(p[:n])
@@ -58,7 +60,7 @@ func (w *besideWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// content returns the audio, with its true length where its format states that.
+// content returns the audio, with its final length if the format has one.
 func (a *Audio) content(spec audio.Spec) (*io.SectionReader, error) {
 	if a.failed == nil && !a.whole {
 		a.failed = audio.FinishFile(spec, a.file)
@@ -70,15 +72,15 @@ func (a *Audio) content(spec audio.Spec) (*io.SectionReader, error) {
 	return io.NewSectionReader(a.file, 0, a.file.Size()), nil
 }
 
-// Close erases what was collected.
+// Close erases the collected audio.
 func (a *Audio) Close() {
 	if a != nil {
 		a.file.Close()
 	}
 }
 
-// put stores a clip's audio. It returns when ctx ends, even if the store does not; what that stores later is left for
-// the sweep.
+// put stores a clip's audio. It returns when ctx ends, even if the store does not respond. A blob that is stored later
+// is swept.
 func (c *Clips) put(ctx context.Context, draft Draft, content *io.SectionReader) (blobs.Blob, error) {
 	select {
 	case c.saving <- struct{}{}:

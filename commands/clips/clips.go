@@ -20,8 +20,8 @@ type Config struct {
 	Journal     *journal.Journal
 	Keys        keyring.Keyring
 	Blobs       blobs.Store
-	Spool       *spool.Spool  // of audio that is not saved yet
-	SaveTimeout time.Duration // for saving a clip at the end of its reply
+	Spool       *spool.Spool  // of unsaved audio
+	SaveTimeout time.Duration // of saving a clip at the end of its reply
 	Now         func() time.Time
 	Logger      *slog.Logger
 }
@@ -34,7 +34,7 @@ type Clips struct {
 	sealed  *sealed.Store
 	spool   *spool.Spool
 	timeout time.Duration
-	saving  chan struct{} // has an element for each clip that is being stored
+	saving  chan struct{} // has an element for each running save
 	now     func() time.Time
 	random  io.Reader // source of ids
 	log     *slog.Logger

@@ -13,11 +13,11 @@ import (
 	"github.com/recital-tts/recital/internal/providers/blobs"
 )
 
-// removeTimeout bounds how long a request waits for the store to delete a blob.
+// removeTimeout bounds the time for which a request waits for the store to delete a blob.
 const removeTimeout = 5 * time.Second
 
 // Delete deletes a clip of an account, and its audio. The id may be any text from a client. The error has the code
-// domain.NotFound if the account has no such clip. Audio that cannot be removed now is left to Sweep.
+// domain.NotFound if the account has no such clip. If the audio cannot be removed now, Sweep removes it.
 func (c *Clips) Delete(ctx context.Context, id, account string, origin journal.Origin) (eventlog.Position, error) {
 	if !clip.ValidID(id) {
 		return eventlog.Position{}, domain.Refuse(domain.NotFound, "There is no such clip")
@@ -32,7 +32,7 @@ func (c *Clips) Delete(ctx context.Context, id, account string, origin journal.O
 	return position, nil
 }
 
-// remove deletes a blob that no clip refers to any more. One that the store does not delete in time is left to Sweep.
+// remove deletes a blob that no clip refers to any more. If the store does not delete it in time, Sweep does.
 func (c *Clips) remove(ctx context.Context, address blobs.Address) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeTimeout)
 	defer cancel()

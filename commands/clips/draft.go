@@ -14,11 +14,11 @@ import (
 	"github.com/recital-tts/recital/internal/providers/blobs/sealed"
 )
 
-// sealTimeout bounds how long the beginning of a synthesis waits for the keyring.
+// sealTimeout bounds the time for which the start of a synthesis waits for the keyring.
 const sealTimeout = 2 * time.Second
 
-// Draft is a clip whose audio is to come. Its content is sealed, and so is the key of its audio, so that saving it
-// needs the blobs and the log, and no Postgres.
+// Draft is a clip before its audio. Its content is sealed, and so is the key of its audio, so that saving the clip
+// needs the blobs and the log, but not Postgres.
 type Draft struct {
 	ID       string
 	account  string
@@ -26,8 +26,8 @@ type Draft struct {
 	envelope sealed.Envelope // of the audio
 }
 
-// Draft draws the id of a clip and seals its content, before anything is spoken: a clip that was asked for is refused
-// where it could not be saved. Errors: keyring.ErrUnavailable; account.ErrClosed.
+// Draft draws the id of a clip and seals its content, before speech begins: a requested clip that could not be saved is
+// refused. Errors: keyring.ErrUnavailable; account.ErrClosed.
 func (c *Clips) Draft(ctx context.Context, account string, content clip.Content) (Draft, error) {
 	id, err := clip.DrawID(c.random)
 	if err != nil {
@@ -43,7 +43,7 @@ func (c *Clips) Draft(ctx context.Context, account string, content clip.Content)
 	return d, explainSealing(ctx, sealing, err)
 }
 
-// Redraft returns the draft with other content: of what becomes known only while it is spoken.
+// Redraft returns the draft with other content, which becomes known only during speech.
 func (c *Clips) Redraft(ctx context.Context, d Draft, content clip.Content) (Draft, error) {
 	plain, err := json.Marshal(content)
 	if err != nil {
@@ -55,7 +55,7 @@ func (c *Clips) Redraft(ctx context.Context, d Draft, content clip.Content) (Dra
 	return d, explainSealing(ctx, sealing, err)
 }
 
-// explainSealing puts an error of the keyring into terms of clips.
+// explainSealing translates an error of the keyring for clips.
 func explainSealing(ctx, sealing context.Context, err error) error {
 	switch {
 	case err == nil:

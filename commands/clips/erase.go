@@ -20,19 +20,19 @@ const EraseProcess = "erase_clips"
 
 const (
 	erasedAtOnce = 8
-	// erasureTurn is how long the clips of one account are deleted before it is the turn of others. It is less than a
-	// to-do worker's time limit, however slowly audio is removed.
+	// erasureTurn is the time for which the clips of one account are deleted before the next account's turn. It is less
+	// than a to-do worker's time limit, however slowly audio is removed.
 	erasureTurn = 5 * time.Second
 )
 
-// Erasure is what a turn has come to.
+// Erasure is the result of a turn.
 type Erasure struct {
-	Deleted  int               // clips; without those that were not there any more
+	Deleted  int               // number of clips, excluding those deleted before
 	Position eventlog.Position // of the last event
 }
 
-// Erase deletes clips of a closed account, and their audio, because of an event. It ends early when the turn is over.
-// It may be called again.
+// Erase deletes clips of a closed account, and their audio, because of an event. It ends early when the turn is over,
+// and can be repeated.
 func (c *Clips) Erase(ctx context.Context, account string, cause uuid.UUID, ids []string) (Erasure, error) {
 	var done eventlog.Position
 	var mu sync.Mutex
@@ -46,7 +46,7 @@ func (c *Clips) Erase(ctx context.Context, account string, cause uuid.UUID, ids 
 		}
 		deleting.Go(func() error {
 			position, err := c.Delete(all, id, account, journal.CausedBy(cause))
-			if domain.CodeOf(err) == domain.NotFound { // its owner has deleted it, or an earlier attempt has
+			if domain.CodeOf(err) == domain.NotFound { // deleted by its owner, or by an earlier attempt
 				return nil
 			}
 			if err != nil {

@@ -27,7 +27,7 @@ type archive struct {
 	*clipstest.Archive
 	clips *clips.Clips
 	spool *spool.Spool
-	late  time.Duration // how far the clock of the clips is ahead
+	late  time.Duration // by which the clock of the clips is ahead
 }
 
 func newArchive(t testing.TB) *archive {
@@ -48,7 +48,7 @@ func (a *archive) open(store blobs.Store, timeout time.Duration) *clips.Clips {
 	})
 }
 
-// recording is a result that becomes a clip.
+// recording returns a result to be saved.
 func recording(draft clips.Draft, format audio.Format) clips.Recording {
 	return clips.Recording{
 		Draft: draft, Voice: "leah", Language: "en-us", Speed: 1.5, Audio: audio.Spec{Format: format, SampleRate: 24000},
@@ -57,8 +57,7 @@ func recording(draft clips.Draft, format audio.Format) clips.Recording {
 	}
 }
 
-// record hands bytes over to a client, in two parts, and records them for an account. The caller closes what it
-// returns.
+// record passes bytes to a client, in two parts, and records them for an account. The caller closes the Audio.
 func (a *archive) record(account, sound string) (draft clips.Draft, kept *clips.Audio, client *bytes.Buffer) {
 	a.T.Helper()
 	draft, err := a.clips.Draft(a.T.Context(), account, clip.Content{Text: "Hello."})
@@ -66,7 +65,7 @@ func (a *archive) record(account, sound string) (draft clips.Draft, kept *clips.
 	kept, err = a.clips.Record(draft, int64(len(sound)))
 	require.NoError(a.T, err)
 	client = &bytes.Buffer{}
-	to := kept.Beside(client)
+	to := kept.Tee(client)
 	for _, part := range []string{sound[:len(sound)/2], sound[len(sound)/2:]} {
 		n, err := io.WriteString(to, part)
 		require.NoError(a.T, err)
@@ -75,7 +74,7 @@ func (a *archive) record(account, sound string) (draft clips.Draft, kept *clips.
 	return draft, kept, client
 }
 
-// save keeps bytes as a clip of an account, and returns its id.
+// save saves bytes as a clip of an account, and returns its id.
 func (a *archive) save(account, sound string) string {
 	a.T.Helper()
 	draft, kept, _ := a.record(account, sound)

@@ -13,24 +13,23 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio"
 )
 
-// Recording is a result that an account keeps, without its audio.
+// Recording is a result to be saved, without its audio.
 type Recording struct {
 	Draft      Draft
 	Voice      string // its id
-	Language   string // that was spoken, as the engine calls it
+	Language   string // the spoken language, by the engine's name
 	Speed      float64
 	Audio      audio.Spec
 	Characters int64 // of the text, in Unicode code points
 	Length     time.Duration
 	Seed       int64
-	Debug      bool // kept because the request said debug
+	Debug      bool // saved because the request set debug
 	Settings   clip.Settings
 }
 
 // Save stores the audio, then appends the event: an event always has its blob, and a crash leaves only a blob that
-// Sweep removes. After a failed append the blob stays, because the event may be in the log all the same. Save goes on
-// when ctx ends, because a client that hangs up after it has received all audio keeps the clip, and fails after
-// Config.SaveTimeout.
+// Sweep removes. After a failed append the blob stays, because the event may be in the log nevertheless. Save continues
+// when ctx ends, because a client that disconnects after all audio keeps the clip. It fails after Config.SaveTimeout.
 func (c *Clips) Save(
 	ctx context.Context, r Recording, collected *Audio, origin journal.Origin,
 ) (eventlog.Position, error) {

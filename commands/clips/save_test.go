@@ -29,7 +29,7 @@ func TestARecordingIsSaved(t *testing.T) {
 	a := newArchive(t)
 	for _, format := range []audio.Format{audio.PCMS16LE, audio.MP3, audio.WAV} {
 		t.Run(string(format), func(t *testing.T) {
-			// given audio that a client has taken
+			// given audio that a client has received
 			account := a.Open("indie")
 			draft, kept, client := a.record(account, sound)
 			defer kept.Close()
@@ -39,7 +39,7 @@ func TestARecordingIsSaved(t *testing.T) {
 			position, err := a.clips.Save(t.Context(), recording(draft, format), kept, commandstest.Operator())
 			require.NoError(t, err)
 
-			// then the event says what it is and where its audio is
+			// then the event describes the clip and has the address of its audio
 			saved := a.saved(draft.ID)
 			require.WithinDuration(t, time.Now(), saved.At, commandstest.Patience)
 			require.Equal(t, clip.Saved{
@@ -52,7 +52,7 @@ func TestARecordingIsSaved(t *testing.T) {
 			require.Equal(t, sound, a.Read(account, saved.Blob))
 			require.EqualValues(t, len(sound), saved.Bytes)
 
-			// and what was said is sealed
+			// and the text is sealed
 			require.NotContains(t, string(saved.Sealed), "Hello.")
 			content, err := a.Keys.Open(t.Context(), account, saved.Sealed, clip.SealedFor(draft.ID))
 			require.NoError(t, err)
@@ -87,8 +87,8 @@ func TestWhatIsClosedLeavesNothing(t *testing.T) {
 	require.Empty(t, a.Files())
 	require.Zero(t, a.spool.Claimed())
 
-	// and cannot be saved any more, while the client goes on
-	_, err := kept.Beside(client).Write([]byte("more"))
+	// and cannot be saved any more, but the client still receives audio
+	_, err := kept.Tee(client).Write([]byte("more"))
 	require.NoError(t, err)
 	require.Equal(t, sound+"more", client.String())
 	_, err = a.clips.Save(t.Context(), recording(draft, audio.MP3), kept, commandstest.Operator())
@@ -97,7 +97,7 @@ func TestWhatIsClosedLeavesNothing(t *testing.T) {
 	require.Empty(t, a.Files())
 }
 
-// A client that hangs up when it has all audio has a clip.
+// A client that disconnects after all audio has a clip.
 func TestAClipIsSavedAfterItsContextHasEnded(t *testing.T) {
 	a := newArchive(t)
 	account := a.Open("indie")
@@ -156,7 +156,7 @@ func TestAStoreThatHangsCostsTheClipAlone(t *testing.T) {
 	account := a.Open("indie")
 	store := &blobtest.Stuck{Store: a.Store, Release: make(chan struct{})}
 	hanging := a.open(store, 10*time.Millisecond)
-	for range 100 { // more than are saved at once
+	for range 100 { // more than are saved concurrently
 		draft, kept, client := a.record(account, sound)
 		require.Equal(t, sound, client.String(), "the client has its audio, whatever the store does")
 		_, err := hanging.Save(t.Context(), recording(draft, audio.MP3), kept, commandstest.Operator())
@@ -167,7 +167,7 @@ func TestAStoreThatHangsCostsTheClipAlone(t *testing.T) {
 	}
 	close(store.Release)
 
-	// and when the store is back, clips are saved again
+	// and when the store responds again, clips are saved again
 	require.Equal(t, sound, a.Read(account, a.saved(a.save(account, sound)).Blob))
 }
 
@@ -180,7 +180,7 @@ func TestASpoolWhoseDiskFailsCostsTheClipAlone(t *testing.T) {
 	require.NoError(t, os.RemoveAll(dir))
 	a.clips = a.open(a.Store, commandstest.Patience)
 	long := strings.Repeat(sound, 100_000)
-	draft, kept, client := a.record(a.Open("indie"), long) // more than is kept in memory
+	draft, kept, client := a.record(a.Open("indie"), long) // more than is held in memory
 	require.Equal(t, long, client.String())
 	_, err = a.clips.Save(t.Context(), recording(draft, audio.MP3), kept, commandstest.Operator())
 	require.ErrorIs(t, err, os.ErrNotExist)
@@ -189,8 +189,7 @@ func TestASpoolWhoseDiskFailsCostsTheClipAlone(t *testing.T) {
 	require.Zero(t, a.spool.Claimed())
 }
 
-// Without room for its audio a clip is refused before anything is said, and what becomes too large costs the clip
-// alone.
+// Without room for its audio a clip is refused before speech begins. Audio that becomes too large only loses the clip.
 func TestAFullSpool(t *testing.T) {
 	a := newArchive(t)
 	account := a.Open("indie")
@@ -201,7 +200,7 @@ func TestAFullSpool(t *testing.T) {
 	require.NoError(t, err)
 	var client int
 	for range 17 {
-		n, err := large.Beside(io.Discard).Write(make([]byte, 1<<20))
+		n, err := large.Tee(io.Discard).Write(make([]byte, 1<<20))
 		require.NoError(t, err)
 		client += n
 	}
@@ -216,7 +215,7 @@ func TestAFullSpool(t *testing.T) {
 	require.Zero(t, a.spool.Claimed())
 }
 
-// A clip that could not be saved is refused before anything is said.
+// A clip that could not be saved is refused before speech begins.
 func TestADraftIsRefusedWhereItsContentCannotBeSealed(t *testing.T) {
 	content := clip.Content{Text: "Hello."}
 	t.Run("an erased account", func(t *testing.T) {

@@ -11,18 +11,17 @@ import (
 )
 
 const (
-	// sweepAge is how old a blob must be before it is considered left behind: until then its event may still be
-	// appended.
+	// sweepAge is the age from which a blob is considered abandoned: until then its event may still be appended.
 	sweepAge   = time.Hour
 	sweepBatch = 500
 )
 
-// ShownBlobs returns which of the addresses a read model of clips shows.
+// ShownBlobs returns the addresses that a read model of clips shows, among those given.
 type ShownBlobs func(ctx context.Context, addresses []blobs.Address) (map[blobs.Address]bool, error)
 
 // Sweep removes the audio of clips that were not saved because of a crash, and of deleted clips whose audio could not
-// be removed at once. It returns the number of blobs it removed. A blob that the read model does not show is checked
-// against the clip's stream, so that a read model which is behind or being built costs time, but no audio.
+// be removed immediately. It returns the number of removed blobs. A blob that the read model does not show is checked
+// against the clip's stream, so that a read model that lags or is being rebuilt costs time, but no audio.
 func (c *Clips) Sweep(ctx context.Context, shown ShownBlobs) (removed int, err error) {
 	var batch []blobs.Address
 	for blob, err := range c.blobs.List(ctx, clip.Stream("")) {
@@ -73,7 +72,7 @@ func (c *Clips) sweepBatch(ctx context.Context, addresses []blobs.Address, shown
 	return removed, nil
 }
 
-// Needed returns the account of the clip whose audio a blob is, "" if it is that of no clip, or of a deleted one.
+// Needed returns the account of the clip to which a blob belongs, or "" if the clip does not exist.
 func Needed(ctx context.Context, j *journal.Journal, address blobs.Address) (account string, err error) {
 	state, _, err := journal.Load(ctx, j, ownerStream(address))
 	if err != nil || !state.Exists() || state.Blob != string(address) {

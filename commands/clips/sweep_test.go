@@ -15,7 +15,7 @@ import (
 	"github.com/recital-tts/recital/internal/providers/blobs"
 )
 
-// shown is a read model that shows these blobs.
+// shown is a read model that shows a list of blobs.
 func shown(addresses ...blobs.Address) clips.ShownBlobs {
 	return func(_ context.Context, _ []blobs.Address) (map[blobs.Address]bool, error) {
 		known := map[blobs.Address]bool{}
@@ -36,25 +36,24 @@ func TestTheSweepRemovesWhatNoClipRefersTo(t *testing.T) {
 		require.NoError(t, err)
 		return blob.Address
 	}
-	// given a clip, another one that the read model does not show yet, and one that is deleted but whose audio stayed
+	// given a clip, another one that the read model does not show yet, and a deleted one with its audio
 	id, unseen, gone := a.save(account, "one"), a.save(account, "two"), a.save(account, sound)
 	_, err := a.clips.Delete(t.Context(), gone, account, commandstest.Operator())
 	require.NoError(t, err)
 	left := put(clip.Stream(gone), sound)
-	// and audio whose clip a crash kept from being saved, audio of a clip that is another one's, and what is no clip's
-	// at all
+	// and audio of a clip that a crash has prevented, another audio of a clip, and a blob of no clip
 	orphan := put(clip.Stream(strings.Repeat("1", 32)), "orphan")
 	other := put(clip.Stream(id), "not what the event says")
 	voice := put("voice-0123456789", "a voice")
 	good, hidden := blobs.Address(a.saved(id).Blob), blobs.Address(a.saved(unseen).Blob)
 
-	// when it is swept while a reply could still be on its way, then all stays
+	// when it is swept while a reply could still be in progress, then all of it stays
 	removed, err := a.clips.Sweep(t.Context(), shown(good))
 	require.NoError(t, err)
 	require.Zero(t, removed)
 	require.Len(t, a.Kept(), 6)
 
-	// when it is swept later, then what no event refers to is gone, and nothing else
+	// when it is swept later, then only unreferenced audio is removed
 	a.late = 2 * time.Hour
 	removed, err = a.clips.Sweep(t.Context(), shown(good))
 	require.NoError(t, err)
@@ -64,7 +63,7 @@ func TestTheSweepRemovesWhatNoClipRefersTo(t *testing.T) {
 	require.NotContains(t, a.Kept(), orphan)
 	require.NotContains(t, a.Kept(), other)
 
-	// and a read model that shows nothing, because it is being built again, costs no clip
+	// and an empty read model, during a rebuild, loses no clip
 	removed, err = a.clips.Sweep(t.Context(), shown())
 	require.NoError(t, err)
 	require.Zero(t, removed)

@@ -52,7 +52,7 @@ func (w *World) BooksOf(stream string) Books {
 			b.EndedBy[e.Reservation]++
 		case ledger.SnapshotTaken:
 			b.Snapshots++
-			require.Equal(w.T, b.Settled, e.Characters, "a snapshot is what the events before it come to")
+			require.Equal(w.T, b.Settled, e.Characters, "a snapshot is the sum of the events before it")
 			require.Equal(w.T, append([]ledger.Reservation{}, b.Open...), append([]ledger.Reservation{}, e.Reservations...),
 				"in the order of their creation")
 		case ledger.CreditGranted:
@@ -72,8 +72,8 @@ func (w *World) BooksOf(stream string) Books {
 	return b
 }
 
-// requireMayFollow checks what happens after the end of a period: what was reserved ends, then the credit is carried
-// out of it, and it is closed.
+// requireMayFollow checks the events after the end of a period: reservations end, then the credit is carried out of the
+// period, and it is closed.
 func requireMayFollow(t require.TestingT, s ledger.State, event ledger.Event) {
 	if billed, is := event.(ledger.OverageBilled); is {
 		overage, found := s.OverageOn(billed.Version)
@@ -94,6 +94,6 @@ func requireMayFollow(t require.TestingT, s ledger.State, event ledger.Event) {
 	case ledger.Closed:
 		require.False(t, s.Closed(), "closed twice")
 	default:
-		require.Fail(t, "what ends does not go on", "%T after the end of the period", event)
+		require.Fail(t, "a period continues after its end", "%T after the end of the period", event)
 	}
 }

@@ -1,5 +1,5 @@
-// Package commandstest provides what the tests of commands share: a log in memory, a settable clock,
-// accounts, and the books of a period, which it checks for the invariants of any history.
+// Package commandstest provides shared parts of the tests of commands: a log in memory, a settable clock, accounts, and
+// the books of a period, which are checked for the invariants of any history.
 package commandstest
 
 import (
@@ -36,7 +36,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog/memlog"
 )
 
-// Patience bounds waits on a busy machine; nothing is timed.
+// Patience bounds waits on a busy machine.
 const Patience = time.Minute
 
 // Longest is the lifetime of reservations.
@@ -45,7 +45,7 @@ const Longest = 10 * time.Minute
 // StartTime returns the start of the tests' clocks: early in a period.
 func StartTime() time.Time { return time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC) }
 
-// Clock is a settable clock, with a time of day and a steady reading.
+// Clock is a settable clock, with a wall clock and a monotonic reading.
 type Clock struct{ nanoseconds, jumped atomic.Int64 }
 
 // NewClock returns a clock set to StartTime.
@@ -55,16 +55,16 @@ func NewClock() *Clock {
 	return c
 }
 
-// Now returns the time of day.
+// Now returns the wall clock.
 func (c *Clock) Now() time.Time { return time.Unix(0, c.nanoseconds.Load()+c.jumped.Load()).UTC() }
 
-// Elapsed returns the steady reading, in which no jump shows.
+// Elapsed returns the monotonic reading, which jumps do not change.
 func (c *Clock) Elapsed() time.Duration { return time.Duration(c.nanoseconds.Load()) }
 
-// Advance lets time pass.
+// Advance advances both readings.
 func (c *Clock) Advance(d time.Duration) { c.nanoseconds.Add(int64(d)) }
 
-// Jump sets the time of day forwards, or backwards, while no time passes.
+// Jump changes the wall clock alone.
 func (c *Clock) Jump(d time.Duration) { c.jumped.Add(int64(d)) }
 
 // Log is a log that counts calls, and that can delay appends.
@@ -73,10 +73,10 @@ type Log struct {
 	Appends, Conflicts atomic.Int64
 
 	mu      sync.Mutex
-	gate    chan struct{}    // appends wait until it is closed, if there is one
-	Held    chan struct{}    // has room for one: an append waits
-	broken  string           // a stream that takes no appends
-	read    map[string]int64 // events, by stream
+	gate    chan struct{}    // if not nil, appends wait until it is closed
+	Held    chan struct{}    // of capacity 1; has an element when an append waits
+	broken  string           // a stream that refuses appends
+	read    map[string]int64 // number of events read, by stream
 	written map[string]bool  // streams
 }
 
@@ -85,7 +85,7 @@ func Watch(log eventlog.Log) *Log {
 	return &Log{Log: log, Held: make(chan struct{}, 1), read: map[string]int64{}, written: map[string]bool{}}
 }
 
-// Hold makes appends wait; release ends that.
+// Hold makes appends wait until release is called.
 func (w *Log) Hold() (release func()) {
 	gate := make(chan struct{})
 	w.mu.Lock()
@@ -150,14 +150,14 @@ func (w *Log) count(stream string) {
 	w.read[stream]++
 }
 
-// Read returns how many events of a stream were read backwards so far.
+// Read returns the number of events that were read backwards from a stream so far.
 func (w *Log) Read(stream string) int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.read[stream]
 }
 
-// Written returns the streams with a prefix to which something was to be appended, in their order.
+// Written returns the streams with a prefix to which events were to be appended, sorted.
 func (w *Log) Written(prefix string) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -171,7 +171,7 @@ func (w *Log) Written(prefix string) []string {
 	return found
 }
 
-// World is a log, and what tests do with it.
+// World is a log with the parts that tests use.
 type World struct {
 	T        testing.TB
 	Log      *Log
@@ -208,7 +208,7 @@ func (w *World) Ledger() *ledger.Ledger {
 	return keeper
 }
 
-// NewLedger is Ledger, but the caller closes it.
+// NewLedger returns the ledger of one instance, which the caller closes.
 func (w *World) NewLedger() *ledger.Ledger {
 	w.T.Helper()
 	keeper, err := ledger.New(w.Journal, w.Accounts, w.Clock.Now, Longest)
@@ -276,7 +276,7 @@ func Fold[E any](w *World, stream string) []E {
 	return events
 }
 
-// Other writes events as another release or instance would, without a Ledger: many at once, so that a test does not
+// Other appends events like another release or instance, without a Ledger and in one append, so that a test does not
 // need a thousand commands.
 func (w *World) Other(stream string, expected eventlog.Revision, events ...any) eventlog.Revision {
 	w.T.Helper()

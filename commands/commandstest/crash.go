@@ -1,7 +1,7 @@
 package commandstest
 
-// Sides returns whether a process that dies at a change does so after it. Dying before a change leaves what dying after
-// the one before it leaves, so only the first change has both sides.
+// Sides returns the values of after for a crash at a change: before it, after it, or both. A crash before a change
+// equals a crash after the previous one, so only the first change has both sides.
 func Sides(at int) (after []bool) {
 	if at == 1 {
 		return []bool{false, true}

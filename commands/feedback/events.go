@@ -5,7 +5,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// Events are the event types of feedback.
+// Events returns the event types of feedback.
 func Events() []eventlog.Type {
 	return eventlog.In(feedback.StreamPrefix, eventlog.Define[feedback.Given]("feedback-given", 1))
 }

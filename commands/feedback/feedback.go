@@ -17,7 +17,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/generations"
 )
 
-// Feedback takes opinions.
+// Feedback records feedback.
 type Feedback struct {
 	journal *journal.Journal
 	keys    keyring.Keyring
@@ -25,21 +25,21 @@ type Feedback struct {
 	now     func() time.Time
 }
 
-// New returns a Feedback on the syntheses that ids names, which takes the time from now.
+// New returns a Feedback on the syntheses with ids of ids, which takes the time from now.
 func New(j *journal.Journal, keys keyring.Keyring, ids generations.IDs, now func() time.Time) *Feedback {
 	return &Feedback{journal: j, keys: keys, ids: ids, now: now}
 }
 
-// Opinion is what an account thinks of a synthesis, in the words of the client.
+// Opinion is a client's opinion of a synthesis.
 type Opinion struct {
-	About   string // the id of the synthesis that the client gave
+	About   string // id of the synthesis, as sent by the client
 	Rating  string // "thumbsUp" or "thumbsDown"
 	Text    string
 	Context string
 }
 
-// Give keeps an opinion, its words sealed, and returns its position in the log. Errors: domain.NotFound for what is not
-// a synthesis of the account; domain.Invalid.
+// Give records an opinion, with its text sealed, and returns its position in the log. Errors: domain.NotFound for an id
+// that is not of a synthesis of the account; domain.Invalid.
 func (f *Feedback) Give(
 	ctx context.Context, account string, o Opinion, origin journal.Origin,
 ) (eventlog.Position, error) {

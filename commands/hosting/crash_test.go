@@ -19,8 +19,8 @@ import (
 	"github.com/recital-tts/recital/internal/standins/hostingplatform"
 )
 
-// Whoever dies while a variable is set or removed, at whatever is changed in the log or at the platform, before or
-// after it is: a worker, or a repetition, leaves one key in one variable, or none.
+// After a crash at any change in the log or at the platform, before or after it, while a variable is set or removed: a
+// worker, or a repetition, leaves one key in one variable, or none.
 func TestACrashAnywhereIsRepaired(t *testing.T) {
 	w := newWorld(t)
 	type change struct{ add, remove []string }
@@ -61,8 +61,7 @@ func TestACrashAnywhereIsRepaired(t *testing.T) {
 	}
 }
 
-// What was half done when an account is closed is taken down at the platform, too, whichever of the two that are due
-// comes first.
+// An interrupted change of a closed account is removed at the platform, too, in any order of the two to-dos.
 func TestAHalfDoneVariableOfAClosedAccountIsTakenDown(t *testing.T) {
 	w := newWorld(t)
 	for at := 1; ; at++ {
@@ -84,9 +83,8 @@ func TestAHalfDoneVariableOfAClosedAccountIsTakenDown(t *testing.T) {
 	}
 }
 
-// Any sequence of connections, additions, removals, crashes, cuts and refusals ends, once what is due is completed,
-// with the platform, the API keys and the stream in agreement; and with nothing at the platform when the account is
-// closed.
+// After any sequence of connections, additions, removals, crashes, disconnections and refusals, once all to-dos are
+// done, the platform, the API keys and the stream agree; after the account's closing, the platform has no variables.
 func TestPlatformKeysAndStreamEndInAgreement(t *testing.T) {
 	w := newWorld(t)
 	sites := []string{"site", "shop", "blog"}
@@ -109,7 +107,7 @@ func TestPlatformKeysAndStreamEndInAgreement(t *testing.T) {
 				status := rapid.SampledFrom([]int{0, 500, 429, 400}).Draw(draw, "status")
 				w.platform.Fail(hostingplatform.Fault{
 					Method: rapid.SampledFrom([]string{"GET", "POST", "DELETE"}).Draw(draw, "method"), Status: status, RetryAfter: 60,
-					Done: (status == 0 || status == 500) && rapid.Bool().Draw(draw, "done"), // a refusal is believed
+					Done: (status == 0 || status == 500) && rapid.Bool().Draw(draw, "done"), // a refusal has no effect
 				})
 			case "connect":
 				_, err := w.Projects(ctx, id, config, w.platform.Reinstall(config), origin)
@@ -160,7 +158,7 @@ func (w *world) change(
 	}
 }
 
-// permitted requires that an error is an answer to a client, or that something waits.
+// permitted requires that an error is a valid response to a client, or a postponement.
 func (w *world) permitted(draw *rapid.T, err error) {
 	var notYet *todo.NotYetError
 	var limited *platform.LimitedError

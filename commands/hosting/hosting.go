@@ -21,7 +21,7 @@ import (
 	platform "github.com/recital-tts/recital/internal/providers/hosting"
 )
 
-// CompleteProcess is the name of the to-do list of variables whose change a crash or an outage has interrupted.
+// CompleteProcess is the name of the to-do list of variables with a change that a crash or an outage has interrupted.
 const CompleteProcess = "complete_variable"
 
 // VariableName is the name of the environment variables.
@@ -36,7 +36,7 @@ type Config struct {
 	Now      func() time.Time
 }
 
-// APIKeys are the keys of accounts.
+// APIKeys manages the keys of accounts.
 type APIKeys interface {
 	// AddKey adds a new key to an account.
 	AddKey(ctx context.Context, account, key, name string, origin journal.Origin) error
@@ -46,8 +46,8 @@ type APIKeys interface {
 	HasKey(ctx context.Context, account, hash string) (bool, error)
 }
 
-// Hosting executes the commands on connections and variables. Errors of its methods, besides those that they name:
-// domain.Unavailable while the platform, the log or the keyring does not answer; domain.Rejected where the platform
+// Hosting executes the commands on connections and variables. Errors of its methods, besides those in their comments:
+// domain.Unavailable while the platform, the log or the keyring does not respond; domain.Rejected if the platform
 // refuses the request or has withdrawn the access; a *platform.LimitedError.
 type Hosting struct{ Config }
 
@@ -60,15 +60,15 @@ var (
 	// errOtherConfig refuses a code of another configuration.
 	errOtherConfig = domain.Refuse(domain.Invalid, "The code belongs to another configuration")
 	errNoAccess    = domain.Refuse(domain.Rejected,
-		"The hosting platform grants no access any more; connect it again with a code")
+		"The hosting platform no longer grants access; connect it again with a code")
 	errNoProject = domain.Refuse(domain.NotFound, "The hosting platform does not know the project")
 	errRejected  = domain.Refuse(domain.Rejected, "The hosting platform does not permit it")
 	errLeft      = domain.Refuse(domain.Rejected, "The API key is deleted; its variable is left, because the hosting "+
-		"platform grants no access any more")
+		"platform no longer grants access")
 	errAway = domain.Refuse(domain.Unavailable, "The hosting platform does not answer")
 )
 
-// refusal returns the error that a client gets.
+// refusal returns the client's error for an error of the platform.
 func refusal(err error) error {
 	for is, refused := range map[error]error{
 		platform.ErrCode: errCode, platform.ErrDenied: errNoAccess, platform.ErrNotFound: errNoProject,
@@ -81,7 +81,7 @@ func refusal(err error) error {
 	return err
 }
 
-// connection is a configuration that can be used.
+// connection is a usable configuration.
 type connection struct {
 	account string
 	config  string
@@ -90,7 +90,7 @@ type connection struct {
 }
 
 // connect exchanges a code, unless that was done before, and records the access. A crash in between loses the code; its
-// owner gets another one from the platform.
+// owner can get another one from the platform.
 func (h *Hosting) connect(
 	ctx context.Context, id, config, code string, origin journal.Origin,
 ) (eventlog.Position, error) {
@@ -127,7 +127,7 @@ func (h *Hosting) connected(
 		return connection{}, hosting.ErrNotConnected
 	}
 	token, err := h.Keyring.Open(ctx, s.Account, found.Token, hosting.SealedForToken(config))
-	// without a token the platform refuses the request, as with one that was revoked
+	// without a token the platform refuses the request, as with a revoked one
 	if keyring.Gone(err) {
 		token, err = nil, nil
 	}
@@ -137,7 +137,7 @@ func (h *Hosting) connected(
 	}, err
 }
 
-// Projects are those that a configuration may change.
+// Projects are the projects that a configuration may change.
 type Projects struct {
 	Listed   []Project
 	All      bool // the list is complete
@@ -150,8 +150,8 @@ type Project struct {
 	Set      bool // the account has a variable in it
 }
 
-// Projects lists the projects of a configuration, which is connected first if there is a code. Errors: domain.NotFound
-// for a configuration that is not connected, domain.Invalid for a code that is not accepted.
+// Projects lists the projects of a configuration. With a code, the configuration is connected first. Errors:
+// domain.NotFound for a configuration that is not connected, domain.Invalid for an invalid code.
 func (h *Hosting) Projects(
 	ctx context.Context, id, config, code string, origin journal.Origin,
 ) (p Projects, err error) {
@@ -180,15 +180,15 @@ func (h *Hosting) Projects(
 	return p, nil
 }
 
-// Failure is a project that was not changed, with the reason.
+// Failure is a project that could not be changed, with the reason.
 type Failure struct {
 	Project string
 	Err     error // a refusal, or a *platform.LimitedError
 }
 
-// SetVariables removes the variables of projects, and then sets those of others, each with its own key. Projects are
-// given by their names or ids. A variable that is set or removed already is not changed. A refusal means that no
-// project was changed, another error that the remaining ones were not.
+// SetVariables first removes the variables of projects, then sets those of others, each with its own key. Projects are
+// given by their names or ids. A variable that already is as requested is not changed. A refusal means that no project
+// was changed, another error that the remaining ones were not.
 func (h *Hosting) SetVariables(
 	ctx context.Context, id, config string, add, remove []string, origin journal.Origin,
 ) ([]Failure, eventlog.Position, error) {
@@ -213,11 +213,11 @@ func (h *Hosting) SetVariables(
 	return b.failures, b.position, nil
 }
 
-// batch is a request that concerns several projects. It continues until the platform is not available.
+// batch is a request for several projects. It stops when the platform is unavailable.
 type batch struct {
 	failures []Failure
 	position eventlog.Position
-	stopped  error // the failure of all further projects
+	stopped  error // the failure of all remaining projects
 	broken   bool  // stopped is not for clients
 }
 
@@ -248,7 +248,7 @@ func (b *batch) next(ctx context.Context, project string, do func() (eventlog.Po
 }
 
 // Complete completes interrupted changes in the stream of an account. It returns a *todo.NotYetError while a request
-// may still be at work on them.
+// may still be working on them.
 func (h *Hosting) Complete(ctx context.Context, name string, cause uuid.UUID) (eventlog.Position, error) {
 	id, origin := strings.TrimPrefix(name, hosting.StreamPrefix), journal.CausedBy(cause)
 	position, err := h.each(ctx, id, origin, func(c connection, v hosting.Variable) (eventlog.Position, error) {
@@ -281,7 +281,7 @@ func (h *Hosting) EndFor(ctx context.Context, id string) error {
 	return err
 }
 
-// each calls do with each variable of an account. Refusals are outcomes.
+// each calls do with each variable of an account. It treats refusals as outcomes.
 func (h *Hosting) each(ctx context.Context, id string, origin journal.Origin,
 	do func(connection, hosting.Variable) (eventlog.Position, error)) (eventlog.Position, error) {
 	state, version, err := h.load(ctx, id)

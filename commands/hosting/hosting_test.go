@@ -27,7 +27,7 @@ func TestACodeIsExchangedOnce(t *testing.T) {
 	_, err := w.Projects(t.Context(), id, config, "", origin)
 	require.ErrorIs(t, err, hosting.ErrNotConnected)
 
-	// when it is connected, then its projects are listed, also with the code that was exchanged, and without
+	// when it is connected, then its projects are listed, with the exchanged code and without
 	for _, code := range []string{code, code, ""} {
 		found, err := w.Projects(t.Context(), id, config, code, origin)
 		require.NoError(t, err)
@@ -37,12 +37,12 @@ func TestACodeIsExchangedOnce(t *testing.T) {
 	}
 	require.Len(t, w.events(id), 1)
 
-	// and the token is nowhere in clear
+	// and the token is sealed
 	for _, event := range w.events(id) {
 		require.NotContains(t, string(event.(hosting.Connected).Token), "team_1")
 	}
 
-	// and the code is worth nothing to another account, nor is the configuration
+	// and neither the code nor the configuration is valid for another account
 	other := w.Open("free")
 	_, err = w.Projects(t.Context(), other, config, code, origin)
 	require.Equal(t, domain.Invalid, domain.CodeOf(err))
@@ -50,7 +50,7 @@ func TestACodeIsExchangedOnce(t *testing.T) {
 	require.ErrorIs(t, err, hosting.ErrNotConnected)
 	require.Empty(t, w.events(other))
 
-	// and a code connects no other configuration than its own
+	// and a code connects only its own configuration
 	_, code = w.platform.Install("team_1", "site")
 	_, err = w.Projects(t.Context(), other, config, code, origin)
 	require.Equal(t, domain.Invalid, domain.CodeOf(err))
@@ -66,7 +66,7 @@ func TestAProjectGetsAKeyOfItsOwn(t *testing.T) {
 	require.Len(t, w.platform.Variables(config), 2)
 	before := w.platform.Variables(config)
 
-	// what is set is not replaced: what runs at the platform has the key
+	// a variable is not replaced: the software at the platform uses the key
 	w.set(id, config, []string{"site"}, nil)
 	require.Equal(t, before, w.platform.Variables(config))
 
@@ -95,19 +95,19 @@ func TestKeysAreDeletedWhereThePlatformGrantsNoAccess(t *testing.T) {
 	w.set(id, config, []string{"site", "shop", "blog"}, nil)
 	w.platform.Uninstall(config)
 
-	// what is set stays, as long as nobody wants it removed
+	// variables stay until they are to be removed
 	_, _, err := w.SetVariables(t.Context(), id, config, []string{"site"}, nil, origin)
 	require.Equal(t, domain.Rejected, domain.CodeOf(err))
 	require.Len(t, w.Account(id).Keys, 4)
 
-	// all keys that are to be removed are deleted, and the owner hears what is left
+	// all keys to be removed are deleted, and the owner learns which variables remain
 	failed, _, err := w.SetVariables(t.Context(), id, config, nil, []string{"site", "shop"}, origin)
 	require.NoError(t, err)
 	require.Len(t, failed, 2)
 	require.ErrorContains(t, failed[1].Err, "its variable is left")
 	require.Len(t, w.Account(id).Keys, 2)
 
-	// and a closing does not wait for it
+	// and a closing does not wait for the platform
 	require.NoError(t, w.EndFor(t.Context(), id))
 	require.Len(t, w.Account(id).Keys, 1)
 	require.True(t, w.state(id).Ended)
@@ -147,7 +147,7 @@ func TestAFullAccountGetsNoKeyAndNoVariable(t *testing.T) {
 	require.Len(t, w.platform.Variables(config), 1)
 }
 
-// Two instances that are asked at once set one variable, with one key.
+// Two concurrent instances set one variable, with one key.
 func TestTwoAtOnceSetOneVariable(t *testing.T) {
 	w := newWorld(t)
 	other := w.instance(w.Log, nil)

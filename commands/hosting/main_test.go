@@ -28,10 +28,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var origin = journal.Origin{Actor: eventlog.Actor{Kind: eventlog.ActorAccount, Account: "a"}}
 
-// world is hosting on a real log, a real keyring, and a platform that speaks the real API.
+// world is hosting on a real log, a real keyring, and a platform with the real API.
 type world struct {
 	*commandstest.World
-	*commands.Hosting // of an instance that nothing befalls
+	*commands.Hosting // of an instance without faults
 	platform          *hostingplatform.Platform
 	keys              *memkeys.Keyring
 }
@@ -48,7 +48,7 @@ func newWorld(t testing.TB) *world {
 	return w
 }
 
-// instance returns an instance on a log, which dies by a fuse if there is one.
+// instance returns an instance on a log, which crashes by a fuse, unless that is nil.
 func (w *world) instance(log eventlog.Log, f *fuse) *commands.Hosting {
 	adapter := vercel.New(vercel.Config{ClientID: "recital", ClientSecret: "secret", URL: w.platform.URL(),
 		Pause: time.Nanosecond})
@@ -99,7 +99,7 @@ func (w *world) open(t require.TestingT, id string, sealed []byte, use string) s
 }
 
 // requireAgreement requires that the platform, the account's keys and the stream agree: each variable has a valid key,
-// each key but the account's first is in one variable, and nothing is under way.
+// each key but the account's first is in one variable, and no change is under way.
 func (w *world) requireAgreement(t require.TestingT, id, config string) {
 	inStream, onPlatform, ofAccount := map[string]string{}, map[string]string{}, map[string]string{}
 	for _, v := range w.state(id).Variables {
@@ -125,8 +125,8 @@ func (w *world) requireAgreement(t require.TestingT, id, config string) {
 	require.Equal(t, inStream, ofAccount)
 }
 
-// kept returns what the platform has of an account's variables by project, but for those that had to be left there
-// because it granted no access when they were to be removed.
+// kept returns the platform's variables of an account by project, except for those that had to be left because the
+// platform denied access.
 func (w *world) kept(id, config string) map[string][]hostingplatform.Variable {
 	left := map[string]bool{}
 	for _, event := range w.events(id) {
@@ -145,8 +145,7 @@ func (w *world) kept(id, config string) map[string][]hostingplatform.Variable {
 	return kept
 }
 
-// fuse ends a process in the middle of what it does: at the n-th thing that it changes elsewhere, before or after it is
-// changed.
+// fuse crashes a process at its n-th change outside of it, before or after the change.
 type fuse struct {
 	at    int
 	after bool
@@ -156,7 +155,7 @@ type fuse struct {
 	count int
 }
 
-// burn carries a change out, unless the process dies at it.
+// burn executes a change, unless the process crashes at it.
 func (f *fuse) burn(ctx context.Context, change func(context.Context) error) error {
 	f.mu.Lock()
 	f.count++
@@ -180,7 +179,7 @@ func (f *fuse) blown() bool {
 	return f.count >= f.at
 }
 
-// mortal returns an instance that dies by a fuse, with the context of all that it does.
+// mortal returns an instance that crashes by a fuse, with its context.
 func (w *world) mortal(ctx context.Context, f *fuse) (*commands.Hosting, context.Context) {
 	ctx, f.die = context.WithCancel(ctx)
 	w.T.Cleanup(f.die)
@@ -233,7 +232,7 @@ func (p mortalPlatform) RemoveVariable(ctx context.Context, a platform.Access, p
 	return p.fuse.burn(ctx, func(ctx context.Context) error { return p.Platform.RemoveVariable(ctx, a, project, id) })
 }
 
-// complete does what the to-do process does, once nobody can be at work any more.
+// complete executes the to-do, once no request can still be running.
 func (w *world) complete(t require.TestingT, id string) {
 	w.Clock.Advance(hosting.Patience)
 	_, err := w.Complete(w.T.Context(), hosting.Stream(id), uuid.New())

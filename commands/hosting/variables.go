@@ -14,7 +14,7 @@ import (
 	platform "github.com/recital-tts/recital/internal/providers/hosting"
 )
 
-// attempt bounds the work on a variable well below the time after which others may take it over.
+// attempt bounds the work on a variable, well below the time after which other instances may take it over.
 const attempt = hosting.Patience * 2 / 3
 
 // add sets the variable of a project.
@@ -26,8 +26,8 @@ func (h *Hosting) add(ctx context.Context, c connection, name string) (eventlog.
 	return h.set(ctx, c, project)
 }
 
-// set sets the variable of a project, unless the platform has it with a valid key. A key is sent to the platform and
-// not stored, so one that the platform may not have received is deleted and replaced.
+// set sets the variable of a project, unless the platform has it with a valid key. The key is sent to the platform and
+// not stored, so that a key that the platform may not have received is deleted and replaced.
 func (h *Hosting) set(ctx context.Context, c connection, project platform.Project) (eventlog.Position, error) {
 	ctx, cancel := context.WithTimeout(ctx, attempt)
 	defer cancel()
@@ -58,8 +58,8 @@ func (h *Hosting) set(ctx context.Context, c connection, project platform.Projec
 	return eventlog.Position{}, err
 }
 
-// clear deletes the key of a variable, and the variable at the platform, before another replaces it. So after a failure
-// the platform has no variable that is not in the stream.
+// clear deletes the key of a variable, and the variable at the platform, before another one replaces it. So the
+// platform has no variable after a failure that is not in the stream.
 func (h *Hosting) clear(ctx context.Context, c connection, old hosting.Variable) error {
 	if err := h.APIKeys.DropKey(ctx, c.account, old.Hash, c.origin); err != nil {
 		return err
@@ -70,8 +70,8 @@ func (h *Hosting) clear(ctx context.Context, c connection, old hosting.Variable)
 	return nil
 }
 
-// kept returns the platform's id of a variable, or "" if it is being removed, or the platform or the account does not
-// have its key.
+// kept returns the platform's id of a variable, or "" if it is being removed, or if the platform or the account lacks
+// its key.
 func (h *Hosting) kept(ctx context.Context, c connection, v hosting.Variable) (string, error) {
 	if v.Removing {
 		return "", nil
@@ -125,7 +125,7 @@ func (h *Hosting) setNew(
 	return position, err
 }
 
-// giveUp deletes the key of a variable that is not set, or that may be left at the platform, and returns the reason.
+// giveUp deletes the key of a variable that is not set, or that may remain at the platform, and returns the reason.
 func (h *Hosting) giveUp(
 	ctx context.Context, c connection, hash string, left bool, reason error,
 ) (eventlog.Position, error) {
@@ -170,7 +170,7 @@ func (h *Hosting) variable(
 	return hosting.Variable{}, false, nil
 }
 
-// projectOf returns the name of a variable's project, or "" where it cannot be opened any more.
+// projectOf returns the name of a variable's project, or "" if it cannot be decrypted any more.
 func (h *Hosting) projectOf(ctx context.Context, id string, v hosting.Variable) (string, error) {
 	name, err := h.Keyring.Open(ctx, id, v.SealedName, hosting.SealedForName(v.Hash))
 	if err != nil && !keyring.Gone(err) {
@@ -179,7 +179,7 @@ func (h *Hosting) projectOf(ctx context.Context, id string, v hosting.Variable) 
 	return string(name), nil
 }
 
-// remove removes a variable and deletes its key. Where the platform has withdrawn the access, it deletes the key and
+// remove removes a variable and deletes its key. If the platform has withdrawn the access, it only deletes the key, and
 // returns errLeft.
 func (h *Hosting) remove(ctx context.Context, c connection, v hosting.Variable) (eventlog.Position, error) {
 	ctx, cancel := context.WithTimeout(ctx, attempt)
@@ -212,10 +212,10 @@ func (h *Hosting) takeDown(ctx context.Context, c connection, v hosting.Variable
 	return h.Platform.RemoveVariable(ctx, c.access, v.Project, there.ID)
 }
 
-// comment returns the comment of a variable at the platform, by which ours are recognised.
+// comment returns the comment by which our variables are recognised at the platform.
 func comment(masked string) string { return "Recital API key " + masked }
 
-// final reports whether an error means that the request had no effect, and would not have any if it were repeated.
+// final reports whether an error means that the request had no effect, and that a repetition would have none either.
 func final(err error) bool {
 	code := domain.CodeOf(err)
 	return code != "" && code != domain.Unavailable ||

@@ -15,8 +15,8 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// BenchmarkOrigin carries out commands that say where they came from, beside the same ones that do not: the time and
-// the allocations of one (the event node's are among them), and how often the keyring is asked in Postgres.
+// BenchmarkOrigin executes commands with the client's address. The baseline has none. It measures the time and the
+// allocations (including the event node's), and counts the keyring's queries to Postgres.
 func BenchmarkOrigin(b *testing.B) {
 	const each = 50
 	s := newSealing(b)

@@ -32,7 +32,7 @@ func TestAStaleStateDecidesOnlyWhatIsAppended(t *testing.T) {
 		kept      []add // appended through the cache
 		other     []add // appended by another instance
 		when      add
-		reads     int64 // events that are read
+		reads     int64 // events read
 		conflicts int
 		want      error
 		sum       int
@@ -48,7 +48,7 @@ func TestAStaleStateDecidesOnlyWhatIsAppended(t *testing.T) {
 			nil, 5},
 	} {
 		t.Run(name, func(t *testing.T) {
-			// given a kept state, and events of another instance that it lacks
+			// given a cached state, and events of another instance that it lacks
 			w := newWorld(t)
 			cached := journal.NewCached(w.Journal, whole("counter-a"))
 			for _, a := range append([]add{{"first", 0}}, c.kept...) {
@@ -61,7 +61,7 @@ func TestAStaleStateDecidesOnlyWhatIsAppended(t *testing.T) {
 				require.NoError(t, err)
 			}
 
-			// when a command is carried out on it, then the answer is that of the log
+			// when a command is executed on it, then the result is the log's
 			_, reads := w.log.cost(func() {
 				result, _, err := cached.Execute(t.Context(), c.when, meta())
 				require.ErrorIs(t, err, c.want)
@@ -77,7 +77,7 @@ func TestAStaleStateDecidesOnlyWhatIsAppended(t *testing.T) {
 func TestALogThatWasPutBackIsReadAnew(t *testing.T) {
 	for name, kept := range map[string][]add{"to an earlier state": {{"old", 3}}, "to before the stream": nil} {
 		t.Run(name, func(t *testing.T) {
-			// given a kept state, and an earlier copy of the log
+			// given a cached state, and an earlier copy of the log
 			w, earlier := newWorld(t), newWorld(t)
 			cached := journal.NewCached(w.Journal, whole("counter-a"))
 			for _, a := range kept {
@@ -89,7 +89,7 @@ func TestALogThatWasPutBackIsReadAnew(t *testing.T) {
 				require.NoError(t, err)
 			}
 
-			// when the copy takes its place, and a command is carried out
+			// when the copy replaces the log, and a command is executed
 			w.log.Log = earlier.log.Log
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
@@ -98,7 +98,7 @@ func TestALogThatWasPutBackIsReadAnew(t *testing.T) {
 				require.NoError(t, err)
 			})
 
-			// then it is decided on what there is, after one conflict
+			// then it is decided on the copy, after one conflict
 			require.EqualValues(t, 2, appends)
 			require.Equal(t, w.folded("counter-a"), cached.State())
 			require.Len(t, w.recorded("counter-a"), len(kept)+1)
@@ -120,7 +120,7 @@ func TestABatchIsOneAppend(t *testing.T) {
 		require.Equal(t, before+100, batch.State().Sum)
 	}
 
-	// when they are carried out together, then the others are appended at once, each with its metadata
+	// when they are executed together, then the others are appended together, each with its metadata
 	appends, _ := w.log.cost(func() {
 		conflicts, err := cached.Batch(t.Context(), decide)
 		require.NoError(t, err)
@@ -139,7 +139,7 @@ func TestASequenceIsAllOrNothing(t *testing.T) {
 	type sequence = journal.Sequence[state, counterEvent]
 	w := newWorld(t)
 
-	// when the second command of two is refused, because of the first one, then nothing is appended
+	// when the second command of two is refused, because of the first one, then neither is appended
 	_, _, err := journal.Execute(t.Context(), w.Journal, whole("counter-a"),
 		sequence{Evolve: evolve, Commands: []command{add{"one", 60}, add{"two", 60}}}, meta())
 	require.ErrorIs(t, err, errLimit)

@@ -8,7 +8,7 @@ import (
 	"github.com/recital-tts/recital/domain"
 )
 
-// counterEvent is an event of the aggregate of these tests: a sum that has a limit, and whose terms have names.
+// counterEvent is an event of the aggregate of these tests: a limited sum of named numbers.
 type counterEvent interface{ counterEvent() }
 
 type added struct {
@@ -66,7 +66,7 @@ func (c add) Decide(s state) ([]counterEvent, error) {
 
 var errLimit = domain.Refuse(domain.Invalid, "The sum is over the limit")
 
-// snapshotEvery is after how many events a snapshot is due.
+// snapshotEvery is the number of events between snapshots.
 const snapshotEvery = 5
 
 func (s state) snapshot(time.Time) []counterEvent {
@@ -81,10 +81,10 @@ type (
 	stream  = journal.Stream[state, counterEvent]
 )
 
-// whole is a stream in which no snapshots are taken.
+// whole returns a stream without snapshots.
 func whole(name string) stream { return stream{Name: name, Evolve: evolve} }
 
-// withSnapshots is a stream with snapshots.
+// withSnapshots returns a stream with snapshots.
 func withSnapshots(name string) stream {
 	return stream{Name: name, Evolve: evolve, Snapshot: state.snapshot}
 }

@@ -15,8 +15,8 @@ type Decider[S, E any] interface {
 }
 
 // Execute executes a command on a stream. After a conflict the command is decided again, until ctx ends. Execute
-// returns the state after the command and the position of its last event or, if it decided nothing, of the last event
-// in the stream. Errors are those of Decide, unchanged, and those of the log.
+// returns the state after the command and the position of its last event or, if it returned no events, of the last
+// event in the stream. Errors are those of Decide, unchanged, and those of the log.
 //
 // The event ids derive from the metadata's command id, so that repeating the same append has no effect.
 func Execute[S, E any](
@@ -34,7 +34,7 @@ type Cached[S, E any] struct {
 	state   S
 	version Version
 	known   bool // the stream was read
-	skips   int  // the version of the skipped events for which the state was folded
+	skips   int  // version of the set of skipped events for which the state was folded
 }
 
 // NewCached returns the cache of a stream. It does not read the stream yet.
@@ -51,7 +51,7 @@ func (c *Cached[S, E]) Copy() *Cached[S, E] {
 	return &independent
 }
 
-// Current reports whether the state is known, and folded from the events that are not skipped now.
+// Current reports whether the state is known, and folded with the current set of skipped events.
 func (c *Cached[S, E]) Current() bool {
 	return c.known && c.skips == c.journal.Registry.SkipsVersion()
 }
@@ -62,7 +62,7 @@ func (c *Cached[S, E]) State() S { return c.state }
 // Version returns the version of State.
 func (c *Cached[S, E]) Version() Version { return c.version }
 
-// Execute executes a command like the function Execute, on the state that is kept.
+// Execute executes a command like the function Execute, on the cached state.
 func (c *Cached[S, E]) Execute(
 	ctx context.Context, command Decider[S, E], meta Metadata,
 ) (S, eventlog.Position, error) {
@@ -76,7 +76,7 @@ func (c *Cached[S, E]) Execute(
 	return c.state, c.version.Position, err
 }
 
-// Batch appends what decide adds to a batch, in one append. decide is called again, on a state that was just read,
+// Batch appends the events that decide adds to a batch, in one append. decide is called again, on a freshly read state,
 // after a conflict and if its batch is valid only on such a state. Batch returns the number of conflicts.
 func (c *Cached[S, E]) Batch(ctx context.Context, decide func(*Batch[S, E])) (conflicts int, err error) {
 	for read := !c.Current(); ; read = true {
@@ -113,7 +113,7 @@ func (c *Cached[S, E]) Refresh(ctx context.Context) (err error) {
 	return err
 }
 
-// forget makes the next read begin anew.
+// forget makes the next read start from the beginning.
 func (c *Cached[S, E]) forget() {
 	var unwritten S
 	c.state, c.version, c.known = unwritten, Version{Revision: eventlog.NoStream}, false
@@ -142,9 +142,9 @@ func (c *Cached[S, E]) append(ctx context.Context, batch *Batch[S, E]) error {
 	return nil
 }
 
-// addSnapshot adds the snapshot that the batch makes due, if any. There is none while an event of the stream is
-// skipped: it would lack the event after that one is not skipped any more. Its id derives from the version that the
-// batch was decided on, so that a repeated append is identical.
+// addSnapshot adds the snapshot that the batch makes due, if any. No snapshot is taken while an event of the stream is
+// skipped, because it would lack the event after an unskip. The snapshot's id derives from the version that the batch
+// was decided on, so that a repeated append is identical.
 func (c *Cached[S, E]) addSnapshot(batch *Batch[S, E]) {
 	if c.stream.Snapshot == nil || c.journal.Registry.SkipsIn(c.stream.Name) {
 		return
@@ -156,8 +156,8 @@ func (c *Cached[S, E]) addSnapshot(batch *Batch[S, E]) {
 	}
 }
 
-// Batch collects the events of several commands on one stream, each decided on the state after the ones before, for one
-// append.
+// Batch collects the events of several commands on one stream for one append. Each command is decided on the state
+// after its predecessors.
 type Batch[S, E any] struct {
 	evolve     func(S, E) S
 	state      S
@@ -171,12 +171,11 @@ type write struct {
 	events []any
 }
 
-// State returns the state after everything that was added.
+// State returns the state after the added events.
 func (b *Batch[S, E]) State() S { return b.state }
 
 // Add adds the events that a command decides on State. It returns the command's refusal. A refusal, and a decision
-// without events, are valid only on a state that was just read: Cached.Batch reads the state and decides again if it
-// was not.
+// without events, are valid only on a freshly read state: otherwise Cached.Batch reads the state and decides again.
 func (b *Batch[S, E]) Add(command Decider[S, E], meta Metadata) error {
 	events, err := command.Decide(b.state)
 	if err != nil || len(events) == 0 {
@@ -223,11 +222,11 @@ func (s Sequence[S, E]) Decide(state S) ([]E, error) {
 func (s Sequence[S, E]) name() string { return NameOf(s.Commands[len(s.Commands)-1]) }
 
 // Prepare returns a command that contains data read elsewhere, such as at a provider. prepare is called with the state
-// that was read from the stream, reads the command's data, and returns the command. After a conflict the stream is
-// read again, and prepare is called again: the data is never older than the revision at which the events are appended.
-// Errors of prepare are returned unchanged.
+// that was read from the stream, reads the command's data, and returns the command. After a conflict the stream is read
+// and prepare is called again: the data is never older than the revision at which the events are appended. Errors of
+// prepare are returned unchanged.
 //
-// It is for Execute with a random command id: the events differ from one call to the next, so with a derived id the log
+// It is for Execute with a random command id: each call results in other events, so that with a derived id the log
 // would take newer data for a repetition.
 func Prepare[S, E any](prepare func(state S) (Decider[S, E], error)) Decider[S, E] {
 	return &prepared[S, E]{prepare: prepare}
@@ -235,7 +234,7 @@ func Prepare[S, E any](prepare func(state S) (Decider[S, E], error)) Decider[S, 
 
 type prepared[S, E any] struct {
 	prepare func(state S) (Decider[S, E], error)
-	command Decider[S, E] // nil before the first
+	command Decider[S, E] // nil before the first call
 }
 
 // Decide implements Decider.

@@ -22,7 +22,7 @@ func TestExecuteAppendsWhatWasDecidedWithItsMetadata(t *testing.T) {
 	_, _, err := journal.Execute(t.Context(), w.other(), whole("counter-a"), add{"one", 1}, meta())
 	require.NoError(t, err)
 
-	// when an operator carries a command out
+	// when an operator executes a command
 	origin := journal.Origin{
 		Actor:       eventlog.Actor{Kind: eventlog.ActorOperator, Name: "jane"},
 		Correlation: "a request", Causation: uuid.New(),
@@ -33,7 +33,7 @@ func TestExecuteAppendsWhatWasDecidedWithItsMetadata(t *testing.T) {
 		origin.Metadata(command, at))
 	require.NoError(t, err)
 
-	// then its event says who did it, and what led to it
+	// then its event has the actor and the cause
 	events := w.recorded("counter-a")
 	require.Len(t, events, 2)
 	last := events[1]
@@ -88,7 +88,7 @@ func TestACommandIsRepeatedAfterAnUnknownOutcome(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			// given an append whose answer was lost, with a snapshot
+			// given an append with a lost response, and a snapshot
 			w := newWorld(t)
 			cached := journal.NewCached(w.Journal, withSnapshots("counter-a"))
 			for i := range snapshotEvery - 1 {
@@ -101,7 +101,7 @@ func TestACommandIsRepeatedAfterAnUnknownOutcome(t *testing.T) {
 			require.Equal(t, domain.Unavailable, domain.CodeOf(err))
 			require.Equal(t, snapshotEvery-1, cached.State().Sum, "as before")
 
-			// when the command is carried out again, then it succeeds, and its events are in the log once
+			// when the command is repeated, then it succeeds, and its events are in the log once
 			w.log.lost = false
 			result, err := repeat(w, command, cached)
 			require.NoError(t, err)
@@ -111,7 +111,7 @@ func TestACommandIsRepeatedAfterAnUnknownOutcome(t *testing.T) {
 			require.Equal(t, journal.EventID(command.CommandID), events[snapshotEvery-1].ID)
 			require.Equal(t, w.folded("counter-a"), result)
 
-			// and the next command goes on from there
+			// and the next command continues from there
 			result, _, err = cached.Execute(t.Context(), add{"next", 1}, meta())
 			require.NoError(t, err)
 			require.Equal(t, w.folded("counter-a"), result)
@@ -138,10 +138,10 @@ func TestAConflictIsDecidedAgain(t *testing.T) {
 				assert.NoError(t, err)
 			})
 
-			// when a command is carried out
+			// when a command is executed
 			result, position, err := journal.Execute(t.Context(), w.Journal, whole("counter-a"), add{"mine", 30}, meta())
 
-			// then it is decided on what is there now
+			// then it is decided on the current state
 			require.ErrorIs(t, err, c.want)
 			require.Equal(t, c.sum, result.Sum)
 			events := w.recorded("counter-a")
@@ -228,7 +228,7 @@ func TestOrigins(t *testing.T) {
 	require.Equal(t, journal.Origin{Actor: system, Correlation: cause.String(), Causation: cause}, journal.CausedBy(cause))
 }
 
-// Derived ids are in the log: a release that derives others would repeat what is done.
+// Derived ids are in the log: a release that derives others would repeat commands.
 func TestDerivedIDsNeverChange(t *testing.T) {
 	require.Equal(t, "85db3e15-b920-5967-9912-f5f98b1b6ced", journal.DeriveID("counter-a after 4", "snapshot").String())
 	require.NotEqual(t, journal.DeriveID("a", "b"), journal.DeriveID("b", "a"))

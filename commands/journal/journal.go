@@ -17,15 +17,15 @@ import (
 	"github.com/recital-tts/recital/internal/process/tracing"
 )
 
-// Journal is the log that commands read and write, with the event types that it may hold.
+// Journal is the log that commands read and write, with its event types.
 type Journal struct {
 	Log      eventlog.Log
 	Registry *eventlog.Registry
 	// Keys seal the addresses of clients for the metadata. Without them no address is recorded.
 	Keys Sealer
-	// Observe is called when a command has ended, and must not block. It may be nil.
+	// Observe is called at the end of each command, and must not block. It may be nil.
 	Observe func(Observation)
-	// Unsealed is called when an address could not be sealed, so that the command's events lack it. It may be nil.
+	// Unsealed is called if an address could not be sealed, so that the command's events lack it. It may be nil.
 	Unsealed func(error)
 }
 
@@ -34,15 +34,15 @@ type Sealer interface {
 	Seal(ctx context.Context, account string, plaintext []byte, use string) ([]byte, error)
 }
 
-// Observation is one command that has ended, for metrics.
+// Observation is the metrics of a command.
 type Observation struct {
 	Command   string // name of the command's type, such as "clip.Delete"
 	Took      time.Duration
-	Conflicts int // number of conflicts, after each of which the command was decided again
+	Conflicts int // after each of which the command was decided again
 	Err       error
 }
 
-// Running is a command that is being executed: it is measured, and part of the trace of a request.
+// Running is a command in execution. It is measured, and part of the trace of a request.
 type Running struct {
 	journal *Journal
 	begun   time.Time
@@ -55,8 +55,8 @@ func (j *Journal) Begin(ctx context.Context) (context.Context, Running) {
 	return ctx, Running{journal: j, begun: time.Now(), span: span}
 }
 
-// End ends the command. Its name is "" if there was none to execute. In the trace a refusal by the domain is no
-// failure.
+// End ends the command. Its name is "" if there was none to execute. A refusal by the domain is not a failure in the
+// trace.
 func (r Running) End(name string, conflicts int, err error) {
 	if r.journal.Observe != nil && name != "" {
 		r.journal.Observe(Observation{Command: name, Took: time.Since(r.begun), Conflicts: conflicts, Err: err})
@@ -70,4 +70,12 @@ func (r Running) End(name string, conflicts int, err error) {
 		err = nil
 	}
 	r.span.End(err)
+}
+
+// Later returns the later of two positions.
+func Later(a, b eventlog.Position) eventlog.Position {
+	if a.Compare(b) > 0 {
+		return a
+	}
+	return b
 }

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
-// world is a log, a journal on it, and what the journal has observed.
+// world is a log, a journal on it, and the journal's observations.
 type world struct {
 	*journal.Journal
 	t        testing.TB
@@ -56,7 +56,7 @@ func (w *world) recorded(stream string) (all []eventlog.Decoded) {
 	return all
 }
 
-// folded returns the state that all events of a stream come to.
+// folded returns the state after all events of a stream.
 func (w *world) folded(stream string) (s state) {
 	w.t.Helper()
 	for _, event := range w.recorded(stream) {
@@ -65,12 +65,12 @@ func (w *world) folded(stream string) (s state) {
 	return s
 }
 
-// watchedLog is a log that counts, and whose appends can be disturbed.
+// watchedLog is a log that counts reads and appends, and can disturb appends.
 type watchedLog struct {
 	eventlog.Log
 	appends, reads atomic.Int64
-	before         func() // is called before each append; may be nil
-	lost           bool   // the answers to appends are lost
+	before         func() // called before each append; may be nil
+	lost           bool   // appends succeed, but report an error
 }
 
 func (l *watchedLog) Append(
@@ -106,7 +106,7 @@ func (l *watchedLog) counted(events iter.Seq2[eventlog.Recorded, error]) iter.Se
 	}
 }
 
-// cost returns how many appends and reads of events something takes.
+// cost returns the numbers of appends and events read during a call.
 func (l *watchedLog) cost(do func()) (appends, reads int64) {
 	appends, reads = l.appends.Load(), l.reads.Load()
 	do()

@@ -12,14 +12,14 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// Origin describes on whose behalf a command is carried out and what led to it. It is part of each event's metadata.
+// Origin describes on whose behalf a command is executed and its cause. It is part of each event's metadata.
 type Origin struct {
 	Actor eventlog.Actor
-	// Correlation is shared by everything that belongs to one request. It is the value of the header request-id.
+	// Correlation is common to everything that belongs to one request. It is the value of the header request-id.
 	Correlation string
-	// Causation is the id of the event or command that led to this command; zero if a request did.
+	// Causation is the id of the event or command that caused this command; zero if a request did.
 	Causation uuid.UUID
-	// Client is the address of the client that asked; zero if none did, or if it is not to be recorded.
+	// Client is the address of the requesting client; zero if there is none, or if it is not to be recorded.
 	Client netip.Addr
 }
 
@@ -29,7 +29,7 @@ func (o Origin) WithoutClient() Origin {
 	return o
 }
 
-// As returns the origin of a command for an account that turns out to be the client's.
+// As returns the origin of a command for an account that turned out to be the client's.
 func (o Origin) As(account string) Origin {
 	o.Actor.Account = account
 	return o
@@ -38,7 +38,7 @@ func (o Origin) As(account string) Origin {
 // System returns the origin of the service's own commands.
 func System() Origin { return Origin{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}} }
 
-// CausedBy returns the origin of the service's command that is caused by an event or a command, which is the
+// CausedBy returns the origin of the service's command that was caused by an event or a command, whose id becomes the
 // correlation, too.
 func CausedBy(cause uuid.UUID) Origin {
 	o := System()
@@ -57,7 +57,7 @@ func (o Origin) Metadata(command uuid.UUID, at time.Time) Metadata {
 	return m
 }
 
-// DeriveID returns the id of a command that follows from something with an id or a name. It is the same on every
+// DeriveID returns the id of a command that follows from an object with an id or a name. It is the same on every
 // instance and at every repetition: a UUIDv5 (RFC 9562, 5.5).
 func DeriveID(from, what string) uuid.UUID {
 	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(what+" "+from))
@@ -73,10 +73,10 @@ const sealTimeout = time.Second
 // events are appended.
 type Metadata struct {
 	eventlog.Metadata
-	client *client // nil: none is recorded
+	client *client // nil if none is recorded
 }
 
-// client is where a command came from.
+// client is the client's address of a command.
 type client struct {
 	address netip.Addr
 	tried   bool
@@ -84,8 +84,8 @@ type client struct {
 }
 
 // sealed returns the metadata with the client's address, sealed with the key of the actor's account. It is sealed once
-// for a command, so an append that is repeated is identical. A command is worth more than the record of its address: an
-// owner can revoke a key while the keyring does not answer.
+// for a command, so that a repeated append is identical. If sealing fails, the command is executed without the address:
+// an owner must be able to revoke a key while the keyring does not respond.
 func (j *Journal) sealed(ctx context.Context, m Metadata) eventlog.Metadata {
 	if m.client == nil || j.Keys == nil {
 		return m.Metadata
@@ -98,7 +98,8 @@ func (j *Journal) sealed(ctx context.Context, m Metadata) eventlog.Metadata {
 	return m.Metadata
 }
 
-// seal returns nil if the address cannot be sealed or the account's key was destroyed, because it would be unreadable.
+// seal returns nil if the address cannot be sealed, or if the account's key was destroyed, because it would be
+// unreadable.
 func (j *Journal) seal(ctx context.Context, m Metadata) []byte {
 	brief, cancel := context.WithTimeout(ctx, sealTimeout)
 	defer cancel()

@@ -23,7 +23,7 @@ import (
 
 const address = "203.0.113.7"
 
-// owner is the origin of what the owner of an account does from the address.
+// owner returns the origin of a command by the owner of an account from the address.
 func owner(account string) journal.Origin {
 	return journal.Origin{Actor: eventlog.Actor{Kind: eventlog.ActorAccount, Account: account},
 		Client: netip.MustParseAddr(address)}
@@ -49,7 +49,7 @@ func newSealing(t testing.TB) *sealing {
 	return s
 }
 
-// does carries a command out, and returns what its event says.
+// does executes a command, and returns its event.
 func (s *sealing) does(origin journal.Origin) eventlog.Decoded {
 	s.t.Helper()
 	_, _, err := journal.Execute(s.t.Context(), s.Journal, whole("counter-a"), add{uuid.NewString(), 1},
@@ -73,7 +73,7 @@ func TestACommandSaysWhereItCameFromToWhoeverHasTheAccountsKey(t *testing.T) {
 	require.Equal(t, address, string(opened))
 	require.NotContains(t, string(event.Metadata), address)
 
-	// and it speaks of this command alone
+	// and it is sealed for this command alone
 	_, err = s.keys.Open(t.Context(), "a1", event.Meta.From, eventlog.FromUse(s.does(owner("a1")).Meta.CommandID))
 	require.ErrorIs(t, err, keyring.ErrUnreadable)
 	require.Empty(t, s.unsealed)
@@ -103,7 +103,7 @@ func TestNoAddressIsRecordedWhereNoneBelongs(t *testing.T) {
 	}
 }
 
-// Whoever signs in is known once the identity has led to the account.
+// The account of a new person is known only after the identity was read.
 func TestACommandThatDecidesNothingMakesNoKey(t *testing.T) {
 	s := newSealing(t)
 	s.does(journal.System())
@@ -115,8 +115,8 @@ func TestACommandThatDecidesNothingMakesNoKey(t *testing.T) {
 	require.Equal(t, 1, s.keyCount())
 }
 
-// A ciphertext is another one each time: an append that is repeated after a lost answer, or after a conflict, has the
-// first.
+// Each sealing results in another ciphertext: a repeated append, after a lost response or a conflict, has the first
+// one.
 func TestARepeatedAppendIsTheSameByteForByte(t *testing.T) {
 	s := newSealing(t)
 	s.Log = capturing{s.log, s}
@@ -143,7 +143,7 @@ func TestARepeatedAppendIsTheSameByteForByte(t *testing.T) {
 	require.NotEqual(t, s.appended[0][0].Metadata, s.appended[2][0].Metadata)
 }
 
-// capturing remembers what was to be appended.
+// capturing records the proposed events.
 type capturing struct {
 	eventlog.Log
 	s *sealing
@@ -156,7 +156,7 @@ func (c capturing) Append(
 	return c.Log.Append(ctx, stream, expected, events)
 }
 
-// An owner can revoke a key while the keyring does not answer, at once or ever.
+// An owner can revoke a key while the keyring does not respond.
 func TestACommandIsCarriedOutWithoutItsAddressWhileTheKeyringIsAway(t *testing.T) {
 	for name, disturb := range map[string]func(s *sealing){
 		"it refuses": func(s *sealing) { s.pool.Close() },

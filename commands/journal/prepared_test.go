@@ -9,7 +9,7 @@ import (
 	"github.com/recital-tts/recital/commands/journal"
 )
 
-// What is read elsewhere is read after the stream, again after each conflict, and never recorded over something newer.
+// Data from elsewhere is read after the stream, again after each conflict, and never recorded over a newer state.
 func TestWhatIsReadElsewhereIsNeverOlderThanTheRevision(t *testing.T) {
 	// given another instance that appends between the reads and the append, once
 	w := newWorld(t)
@@ -22,14 +22,14 @@ func TestWhatIsReadElsewhereIsNeverOlderThanTheRevision(t *testing.T) {
 		}
 	}
 
-	// when a command is carried out that contains what was read elsewhere
+	// when a command with data from elsewhere is executed
 	result, position, err := journal.Execute(t.Context(), w.Journal, whole("counter-a"),
 		journal.Prepare(func(s state) (command, error) {
 			reads = append(reads, s.Sum)
 			return add{"mine", elsewhere}, nil
 		}), meta())
 
-	// then it is the newer reading that is recorded
+	// then the newer data is recorded
 	require.NoError(t, err)
 	require.Equal(t, []int{0, 10}, reads)
 	require.Equal(t, 12, result.Sum)

@@ -32,14 +32,14 @@ func TestASkippedEventMovesTheVersionAndNotTheState(t *testing.T) {
 			_, _, err = kept.Execute(t.Context(), add{"second", 1}, meta())
 			require.ErrorIs(t, err, eventlog.ErrUnknownType)
 
-			// when it is skipped, then commands go on behind it
+			// when it is skipped, then commands continue after it
 			w.Registry.Skip(map[uuid.UUID]string{event: "counter-a"})
 			_, _, err = kept.Execute(t.Context(), add{"second", 1}, meta())
 			require.NoError(t, err)
 			require.EqualValues(t, 2, kept.Version().Revision)
 			require.Equal(t, 2, kept.State().Sum)
 
-			// and without a snapshot, which would lack the event for good
+			// and without a snapshot, which would permanently lack the event
 			for i := range 3 * snapshotEvery {
 				_, _, err = kept.Execute(t.Context(), add{fmt.Sprint(i), 0}, meta())
 				require.NoError(t, err)
@@ -48,7 +48,7 @@ func TestASkippedEventMovesTheVersionAndNotTheState(t *testing.T) {
 				require.NotEqual(t, "counter-snapshot-taken", recorded.Type)
 			}
 
-			// when it counts again, then a state that was folded without it is not used any more
+			// when it is unskipped, then the state without it is not used any more
 			w.Registry.Skip(nil)
 			_, _, err = kept.Execute(t.Context(), add{"third", 1}, meta())
 			require.ErrorIs(t, err, eventlog.ErrUnknownType)
@@ -69,14 +69,14 @@ func TestWhatHappenedOnceIsKnownByItsType(t *testing.T) {
 	w.spoil("counter-a", eventlog.NoStream)
 	require.False(t, happened())
 
-	// given an event of that type whose metadata is broken, and one after it that cannot be decoded
+	// given an event of that type with broken metadata, and a later one that cannot be decoded
 	broken := eventlog.Proposed{ID: uuid.New(), Type: "counter-added", Data: []byte(`[]`), Metadata: []byte(`[]`)}
 	_, err := w.log.Append(t.Context(), "counter-a", 0, []eventlog.Proposed{broken})
 	require.NoError(t, err)
 	w.spoil("counter-a", 1)
 	require.True(t, happened())
 
-	// and once a snapshot says that it has not, what is older does not matter
+	// and after a snapshot without it older events are not read
 	as := meta()
 	proposed, err := w.Registry.Encode(as.CommandID, 0, as.Metadata, snapshotTaken{})
 	require.NoError(t, err)

@@ -17,21 +17,20 @@ import (
 type Stream[S, E any] struct {
 	Name   string
 	Evolve func(S, E) S // returns the state after an event, and does not modify its argument
-	// Snapshot returns the events that repeat a state, none while no snapshot is due. They are appended together with
-	// the events that make the snapshot due. Nil means no snapshots: the stream stays short.
+	// Snapshot returns the events that repeat a state, or none if no snapshot is due. They are appended together with the
+	// events that make the snapshot due. Nil means no snapshots, for a short stream.
 	Snapshot func(state S, at time.Time) []E
 	// IsSnapshot replaces domain.IsSnapshot. It may be nil.
 	IsSnapshot func(E) bool
 	// Only is the id of the only event that is folded, in a stream of unbounded length with commands that only need to
 	// know whether they were executed. The zero id means all events.
 	Only uuid.UUID
-	// New says that the stream is hardly ever there yet, so that the first command is decided without reading it. Where
-	// it is there, that shows as a conflict.
+	// New means that the stream usually does not exist, so that the first command is decided without reading it. If it
+	// exists, the append conflicts.
 	New bool
 }
 
-// Version is the version of a state: the last event that it is folded from, by its revision in the stream and its
-// position in the log.
+// Version is the version of a state: the revision and the position of the last event from which it is folded.
 type Version struct {
 	Revision eventlog.Revision
 	Position eventlog.Position
@@ -44,8 +43,8 @@ func Load[S, E any](ctx context.Context, j *Journal, s Stream[S, E]) (S, Version
 	return cached.state, cached.version, err
 }
 
-// load folds the events after a version into a state. It reads backwards to that version, or to a snapshot if one is
-// nearer. An event that an operator has skipped leaves the state as it is.
+// load folds the events after a version into a state. It reads backwards to that version, or to a snapshot if that is
+// nearer. An event that an operator has skipped does not change the state.
 func (s Stream[S, E]) load(ctx context.Context, j *Journal, state S, known Version) (S, Version, error) {
 	var newer []E
 	version := known
@@ -105,8 +104,8 @@ func decode[E any](registry *eventlog.Registry, recorded eventlog.Recorded) (eve
 }
 
 // Happened reports whether an event that happens at most once is in a stream. It compares types without decoding, so
-// that an event that cannot be decoded does not matter. It reads backwards to a snapshot, whose answer inSnapshot
-// returns.
+// that it does not fail at events that cannot be decoded. It reads backwards to a snapshot, from which inSnapshot
+// returns the result.
 func Happened[E any](
 	ctx context.Context, j *Journal, stream string, once E, inSnapshot func(E) (happened, is bool),
 ) (bool, error) {

@@ -37,7 +37,7 @@ func TestASnapshotIsAppendedWithTheEventsThatMakeItDue(t *testing.T) {
 	}
 	require.Len(t, w.recorded("counter-a"), snapshotEvery-1)
 
-	// when that is appended, then the snapshot is, too, in the same append
+	// when that is appended, then the snapshot is in the same append
 	appends, _ := w.log.cost(func() {
 		_, _, err := journal.Execute(t.Context(), w.Journal, withSnapshots("counter-a"), add{"last", 1}, meta())
 		require.NoError(t, err)
@@ -55,8 +55,8 @@ func TestASnapshotIsAppendedWithTheEventsThatMakeItDue(t *testing.T) {
 	require.Equal(t, noon, snapshot.Meta.Time)
 }
 
-// In any history of several instances, a load since the snapshot equals one of the whole stream, and reads no more than
-// it must.
+// For any history of several instances, a load since the snapshot equals one of the whole stream, and reads no more
+// than necessary.
 func TestSinceSnapshotEqualsTheWholeStream(t *testing.T) {
 	w := newWorld(t)
 	streams := 0
@@ -113,7 +113,7 @@ func sinceSnapshot(events []eventlog.Decoded) (n int) {
 }
 
 func TestOnlyEventReadsBackToTheEventOfACommand(t *testing.T) {
-	// given a stream without an end, on which a command was carried out
+	// given an endless stream with the event of a command
 	w := newWorld(t)
 	command := meta()
 	endless := func(command journal.Metadata) stream {
@@ -130,7 +130,7 @@ func TestOnlyEventReadsBackToTheEventOfACommand(t *testing.T) {
 		require.NoError(t, err, "others do not matter")
 	}
 
-	// when it is carried out again, then only the events back to its own are read, and nothing is appended
+	// when the command is repeated, then only the events back to its own are read, and it is not appended again
 	appends, reads := w.log.cost(func() {
 		result, position, err := journal.Execute(t.Context(), w.Journal, endless(command), add{"20", limit}, command)
 		require.NoError(t, err)
@@ -148,7 +148,7 @@ func TestOnlyEventReadsBackToTheEventOfACommand(t *testing.T) {
 	require.Len(t, w.recorded("counters"), 32)
 }
 
-// onceExecute returns a function that carries a command out when it is called first.
+// onceExecute returns a function that executes a command at its first call.
 func onceExecute(t *testing.T, j *journal.Journal, s stream, c command) func() {
 	return onceFor(func() {
 		_, _, err := journal.Execute(t.Context(), j, s, c, meta())
@@ -156,7 +156,7 @@ func onceExecute(t *testing.T, j *journal.Journal, s stream, c command) func() {
 	})
 }
 
-// onceFor returns a function that calls f when it is called first.
+// onceFor returns a function that calls f at its first call.
 func onceFor(f func()) func() {
 	done := false
 	return func() {
@@ -167,20 +167,20 @@ func onceFor(f func()) func() {
 	}
 }
 
-// Whatever another instance writes between a load and its append, snapshots included, a command is decided on all of
-// it.
+// A command is decided on all events, whatever another instance appends between a load and its append, snapshots
+// included.
 func TestAnotherWriterBetweenLoadAndAppend(t *testing.T) {
 	w := newWorld(t)
 	for name, as := range map[string]func(string) stream{"whole": whole, "with snapshots": withSnapshots} {
 		for others := range 3 * snapshotEvery {
 			t.Run(fmt.Sprint(name, " ", others), func(t *testing.T) {
-				// given a state that is kept
+				// given a cached state
 				s := as(fmt.Sprintf("counter-%s-%d", strings.ReplaceAll(name, " ", "-"), others))
 				kept := journal.NewCached(w.Journal, s)
 				_, _, err := kept.Execute(t.Context(), add{"first", 1}, meta())
 				require.NoError(t, err)
 
-				// when another instance writes, and with its last command reaches the limit
+				// when another instance appends, and reaches the limit with its last command
 				w.log.before = onceFor(func() {
 					for i := range others {
 						_, _, err := journal.Execute(t.Context(), w.other(), withSnapshots(s.Name), add{fmt.Sprint(i), 1}, meta())
@@ -192,7 +192,7 @@ func TestAnotherWriterBetweenLoadAndAppend(t *testing.T) {
 				})
 				_, _, err = kept.Execute(t.Context(), add{"one too many", 1}, meta())
 
-				// then nothing exceeds it, and nothing that was written is forgotten
+				// then the limit is kept, and all events count
 				require.ErrorIs(t, err, errLimit)
 				require.Equal(t, w.folded(s.Name), kept.State())
 				require.Equal(t, limit, kept.State().Sum)

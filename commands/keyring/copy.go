@@ -11,8 +11,8 @@ import (
 	keys "github.com/recital-tts/recital/internal/access/keyring"
 )
 
-// Export returns what writes a copy of the log's keyring, in which the keys stay wrapped. It is refused where the store
-// has another one.
+// Export returns a function that writes a copy of the log's keyring, with wrapped keys. It refuses if the store has
+// another keyring.
 func (k *Keyring) Export(ctx context.Context) (write func(context.Context, io.Writer) error, err error) {
 	ids, err := k.IDs(ctx)
 	if err != nil {
@@ -24,9 +24,9 @@ func (k *Keyring) Export(ctx context.Context) (write func(context.Context, io.Wr
 	return k.store.Export, nil
 }
 
-// Import takes up the keys of a copy of the log's keyring, all or none. What was erased since the copy was made stays
-// erased: the log says which accounts are closed, and their keys become tombstones before anybody can use them.
-// Importing again changes nothing. Errors: domain.Rejected where the copy is not of the log's keyring or not whole.
+// Import imports the keys of a copy of the log's keyring, all or none. Keys that were erased since the copy stay
+// erased: the log knows the closed accounts, and their keys become tombstones before they can be used. Importing again
+// has no effect. Errors: domain.Rejected if the copy is incomplete or of another keyring.
 func (k *Keyring) Import(ctx context.Context, from io.Reader) (keys.Imported, error) {
 	copied, err := keys.NewCopyReader(from)
 	if err != nil {
@@ -48,7 +48,7 @@ func (k *Keyring) Import(ctx context.Context, from io.Reader) (keys.Imported, er
 	return done, err
 }
 
-// closed reports whether an account was closed. What has a key and is no account never is.
+// closed reports whether an account was closed. An owner of a key that is no account was not.
 func (k *Keyring) closed(ctx context.Context, id string) (bool, error) {
 	return journal.Happened[account.Event](ctx, k.journal, account.Stream(id), account.Closed{}, account.ClosedInSnapshot)
 }

@@ -5,7 +5,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// Events are the event types of the stream keyring.
+// Events returns the event types of the stream keyring.
 func Events() []eventlog.Type {
 	return eventlog.In(keyring.Stream,
 		eventlog.Define[keyring.Adopted]("keyring-adopted", 1),

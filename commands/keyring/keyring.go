@@ -1,4 +1,4 @@
-// Package keyring sees that a log and a keyring belong together.
+// Package keyring makes sure that a log and a keyring belong together.
 package keyring
 
 import (
@@ -17,20 +17,20 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// Store is a keyring that has an id.
+// Store is a keyring with an id.
 type Store interface {
-	// ID returns the keyring's id, "" if it has none yet.
+	// ID returns the keyring's id, or "" if it has none yet.
 	ID(ctx context.Context) (string, error)
-	// Identify gives the keyring an id, unless it has one, and returns the one that it has.
+	// Identify gives the keyring an id, unless it has one, and returns its id.
 	Identify(ctx context.Context, id string) (string, error)
-	// Export writes a copy of the keyring as it is at one moment.
+	// Export writes a consistent copy of the keyring.
 	Export(ctx context.Context, w io.Writer) error
-	// Import takes up all keys of a copy, or none. Those of accounts that are closed are erased.
+	// Import imports all keys of a copy, or none. It erases those of closed accounts.
 	Import(ctx context.Context, copied *keys.CopyReader, closed func(ctx context.Context, account string) (bool,
 		error)) (keys.Imported, error)
 }
 
-// Keyring is the log's side of the keyring, beside a store that should hold it.
+// Keyring compares the keyring of a log with a store that should hold it.
 type Keyring struct {
 	journal *journal.Journal
 	store   Store
@@ -43,7 +43,7 @@ func New(j *journal.Journal, store Store, log *slog.Logger, now func() time.Time
 	return &Keyring{journal: j, store: store, log: log, now: now}
 }
 
-// IDs are those of the log's keyring and of the store's, each "" where there is none.
+// IDs are the ids of the log's keyring and of the store's, "" for none.
 type IDs struct{ Log, Store string }
 
 // IDs returns both ids.
@@ -68,8 +68,7 @@ func (e *OtherError) Error() string {
 	return fmt.Sprintf("the log belongs to keyring %s, and there is %s", e.Log, found)
 }
 
-// Match sees that the store holds the log's keyring. Where both are new, and where the log knows of none yet, the log
-// learns the store's id. Errors: OtherError.
+// Match checks that the store holds the log's keyring. A log without a keyring adopts the store's. Errors: OtherError.
 func (k *Keyring) Match(ctx context.Context) error {
 	state, _, err := journal.Load(ctx, k.journal, stream())
 	if err != nil {
@@ -88,7 +87,7 @@ func (k *Keyring) Match(ctx context.Context) error {
 	return &OtherError{IDs{Log: known, Store: found}}
 }
 
-// adopt gives the store an id, unless it has one, and makes it known to the log.
+// adopt gives the store an id, unless it has one, and records it in the log.
 func (k *Keyring) adopt(ctx context.Context, id string) error {
 	id, err := k.store.Identify(ctx, id)
 	if err != nil {
@@ -100,14 +99,14 @@ func (k *Keyring) adopt(ctx context.Context, id string) error {
 	return err
 }
 
-// Abandon gives up the log's keyring, whose id the caller names, for the store's. What it sealed is lost. Doing so
-// again has no effect. It is refused where the log has another keyring, and where the store holds it.
+// Abandon replaces the log's keyring, given by its id, with the store's. Data that it sealed is lost. Repeating it has
+// no effect. It refuses if the log has another keyring, and if the store holds the given one.
 func (k *Keyring) Abandon(ctx context.Context, id string, by journal.Origin) (eventlog.Position, error) {
 	ids, err := k.matched(ctx)
 	if err != nil {
 		return eventlog.Position{}, err
 	}
-	if ids.Store == "" && ids.Log == id { // what is refused leaves the store as it is
+	if ids.Store == "" && ids.Log == id { // the store is not changed before a refusal
 		if ids.Store, err = k.store.Identify(ctx, uuid.NewString()); err != nil {
 			return eventlog.Position{}, err
 		}
@@ -116,13 +115,13 @@ func (k *Keyring) Abandon(ctx context.Context, id string, by journal.Origin) (ev
 	command := keyring.Abandon{Keyring: id, Successor: ids.Store, At: at}
 	_, position, err := journal.Execute(ctx, k.journal, stream(), command, by.Metadata(uuid.New(), at))
 	if err == nil {
-		k.log.WarnContext(ctx, "a keyring was abandoned; what it sealed is lost", "keyring", id, "successor", ids.Store, "by",
-			by.Actor.Name)
+		k.log.WarnContext(ctx, "a keyring was abandoned; data that it sealed is lost", "keyring", id, "successor",
+			ids.Store, "by", by.Actor.Name)
 	}
 	return position, err
 }
 
-// matched returns the ids once the store has the one that it lacks.
+// matched returns the ids, after giving the store one if it has none.
 func (k *Keyring) matched(ctx context.Context) (IDs, error) {
 	var other *OtherError
 	if err := k.Match(ctx); err != nil && !errors.As(err, &other) {

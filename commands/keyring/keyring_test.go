@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// newLog returns the keyring of an empty log, beside a store.
+// newLog returns a function that combines the keyring of an empty log with a store.
 func newLog(t *testing.T) func(commands.Store) *commands.Keyring {
 	t.Helper()
 	client := memlog.New()
@@ -52,7 +52,7 @@ func TestALogAndAKeyringThatAreNewBelongTogether(t *testing.T) {
 	log := newLog(t)(store)
 	outcomes := make(chan error)
 	const instances = 6
-	for range instances { // that start together
+	for range instances { // starting concurrently
 		go func() { outcomes <- log.Match(t.Context()) }()
 	}
 	for range instances {
@@ -72,13 +72,13 @@ func TestAnotherKeyringIsRefusedUntilTheLogsIsAbandoned(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			// given a log with its keyring, and another one in its place
+			// given a log with its keyring, and a store with another one
 			with, lost, other := newLog(t), newStore(t), another(t)
 			require.NoError(t, with(lost).Match(t.Context()))
 			ids := commands.IDs{Log: idOf(t, lost), Store: idOf(t, other)}
 			log := with(other)
 
-			// then it is refused, whatever else is to be abandoned, and stays as it is
+			// then it is refused, whichever other keyring is to be abandoned, and stays unchanged
 			var refused *commands.OtherError
 			for _, id := range []string{"", "k0", ids.Store} {
 				_, err := log.Abandon(t.Context(), id, journal.System())
@@ -90,7 +90,7 @@ func TestAnotherKeyringIsRefusedUntilTheLogsIsAbandoned(t *testing.T) {
 				require.Equal(t, ids, shown)
 			}
 
-			// when the log's is abandoned, then the other one is the log's, and the first is not
+			// when the log's is abandoned, then the other one becomes the log's, and the first one is refused
 			position, err := log.Abandon(t.Context(), ids.Log, journal.System())
 			require.NoError(t, err)
 			require.NoError(t, log.Match(t.Context()))
@@ -99,7 +99,7 @@ func TestAnotherKeyringIsRefusedUntilTheLogsIsAbandoned(t *testing.T) {
 			require.Equal(t, position, again, "it is in the log once")
 			require.ErrorAs(t, with(lost).Match(t.Context()), &refused)
 
-			// and one that is there is not abandoned
+			// and a keyring in the store cannot be abandoned
 			_, err = log.Abandon(t.Context(), idOf(t, other), journal.System())
 			require.Equal(t, domain.Rejected, domain.CodeOf(err))
 		})

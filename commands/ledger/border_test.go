@@ -25,7 +25,7 @@ import (
 	"github.com/recital-tts/recital/internal/testing/proptest"
 )
 
-// subscriber is an account with a subscription, and what it has used and was granted.
+// subscriber is an account with a subscription, its usage and its grants.
 type subscriber struct {
 	w        *world
 	id       string
@@ -34,10 +34,10 @@ type subscriber struct {
 	open     []commands.Reservation
 	settled  map[string]int64 // by reservation
 	granted  int64
-	unheard  int // changes since the periods were put on their terms
+	unheard  int // changes that the periods do not follow yet
 }
 
-// says has the subscription's stream say what the provider has, which nobody follows yet.
+// says appends an entitlement to the subscription's stream, which is not followed yet.
 func (s *subscriber) says(e plan.Entitlement) {
 	s.now = e
 	s.unheard++
@@ -56,7 +56,7 @@ func (s *subscriber) follow(r require.TestingT) {
 	require.NoError(r, err)
 }
 
-// changes are what may become of a subscription at a time.
+// changes returns the possible changes of a subscription at a time.
 func (s *subscriber) changes(now time.Time) map[string]plan.Entitlement {
 	paid := s.now.Plan != plan.Free
 	found := map[string]plan.Entitlement{}
@@ -65,7 +65,7 @@ func (s *subscriber) changes(now time.Time) map[string]plan.Entitlement {
 			found["bought "+string(on)] = plan.Entitlement{Plan: on, Start: now, End: now.AddDate(0, 1, 0), Next: on,
 				Anchor: now}
 		}
-		if before := s.now; before.Anchor.After(time.Time{}) { // it was a plan that nobody paid
+		if before := s.now; before.Anchor.After(time.Time{}) { // an unpaid plan
 			before.Plan, before.Start, before.Next = plan.Pro, before.Anchor, plan.Pro
 			found["paid after all"] = plan.Entitlement{Plan: plan.Pro, Start: before.Anchor, End: before.Anchor.AddDate(0, 1, 0),
 				Next: plan.Pro, Anchor: before.Anchor}
@@ -91,7 +91,7 @@ func (s *subscriber) changes(now time.Time) map[string]plan.Entitlement {
 	return found
 }
 
-// sweep carries out what the to-do lists may show of the periods so far.
+// sweep executes the to-dos of the periods so far.
 func (s *subscriber) sweep(r require.TestingT, keeper *commands.Ledger) {
 	for _, stream := range s.w.Log.Written("usage-" + s.id) {
 		books := s.w.BooksOf(stream)
@@ -109,10 +109,9 @@ func (s *subscriber) sweep(r require.TestingT, keeper *commands.Ledger) {
 
 func second[T any](_ T, err error) error { return err }
 
-// Whatever becomes of a subscription while requests are in flight, whenever the account, the periods and each of two
-// instances hear of it, and although the clock of one is behind: what was delivered is settled, once, in one period;
-// periods follow each other; credit is neither lost nor doubled; and what is billed is what was settled past plan and
-// credit.
+// For any changes of a subscription during requests, followed at any time by the account, the periods and each of two
+// instances, one with a clock that is behind: delivered characters are settled once, in one period; periods follow each
+// other; credit is neither lost nor doubled; and exactly the settled characters past plan and credit are billed.
 func TestNothingIsLostOrDoubledAtABorder(t *testing.T) {
 	w := newWorld(t)
 	proptest.Check(t, 2, func(r *rapid.T) {
@@ -176,7 +175,7 @@ func TestNothingIsLostOrDoubledAtABorder(t *testing.T) {
 			},
 			"sweep": func(r *rapid.T) { s.sweep(r, oneOf(r, ledgers)) },
 			"time": func(r *rapid.T) {
-				// The time of day alone: what is reserved does not expire.
+				// Only the wall clock, so that reservations do not expire.
 				w.Clock.Jump(time.Duration(rapid.SampledFrom([]int{300, 60_000, 86_400_000, 12 * 86_400_000}).Draw(r,
 					"milliseconds")) * time.Millisecond)
 			},
@@ -186,7 +185,7 @@ func TestNothingIsLostOrDoubledAtABorder(t *testing.T) {
 			},
 		})
 
-		// when all of it has ended and was followed
+		// when all of it has ended and is followed
 		for len(s.open) > 0 {
 			settle(0, s.open[0].Characters/2)
 		}
@@ -198,7 +197,7 @@ func TestNothingIsLostOrDoubledAtABorder(t *testing.T) {
 		s.sweep(r, ledgers[0])
 		s.requireBooks(r)
 
-		// then both instances go on in the period of now
+		// then both instances continue in the current period
 		for _, l := range ledgers {
 			made, err := l.Reserve(context.Background(), s.id, 0, commandstest.Operator())
 			require.NoError(r, err)
@@ -231,7 +230,7 @@ func (s *subscriber) requireBooks(r require.TestingT) {
 		require.False(r, books.Terms.Start.Before(last), "%s begins before the end of the one before, %s:%s", stream, last, s)
 		last = books.Terms.Start
 		if slices.ContainsFunc(books.Events, func(e ledger.Event) bool { _, is := e.(ledger.Ended); return is }) {
-			last = books.Terms.End // otherwise it was over before anybody said that it was cut short
+			last = books.Terms.End // otherwise it was over before it was cut short
 		}
 		if limit := books.Terms.Limit; books.Closed() && limit != nil && books.Terms.Metered {
 			over, _ := books.OverageOn(books.Terms.Version)
@@ -242,7 +241,7 @@ func (s *subscriber) requireBooks(r require.TestingT) {
 	require.Equal(r, s.granted, left+spent, "%s", s)
 }
 
-// String lists what the account was entitled to, and its periods.
+// String lists the entitlements of the account, and its periods.
 func (s *subscriber) String() string {
 	var lines strings.Builder
 	for _, event := range commandstest.Fold[account.Event](s.w.World, account.Stream(s.id)) {

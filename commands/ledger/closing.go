@@ -22,8 +22,8 @@ type Unbilled struct {
 	Cause   uuid.UUID // the event that closed the period
 }
 
-// EndFor ends and closes the periods of a closed account that may have an overage, and returns the overages that are to
-// be billed. It may be repeated. While reservations are open the error is a *todo.NotYetError.
+// EndFor ends and closes the periods of a closed account that may have an overage, and returns the overages that remain
+// to be billed. It can be repeated. While reservations are open the error is a *todo.NotYetError.
 func (l *Ledger) EndFor(ctx context.Context, id string) ([]Unbilled, error) {
 	now := l.now().UTC()
 	state, err := l.account(ctx, id)
@@ -47,7 +47,7 @@ func (l *Ledger) EndFor(ctx context.Context, id string) ([]Unbilled, error) {
 }
 
 // endAll ends the periods of an account that may have an overage, and returns their streams. A metered one that was
-// never opened is opened for that, so that an instance which has read the account before finds that it has ended.
+// never opened is opened first, so that an instance which has read the account before finds that it has ended.
 func (l *Ledger) endAll(ctx context.Context, state account.State, now time.Time) (streams []string, err error) {
 	current, err := l.periodOf(ctx, state, now)
 	if err != nil {
@@ -64,7 +64,7 @@ func (l *Ledger) endAll(ctx context.Context, state account.State, now time.Time)
 		return append(streams, current.stream), nil
 	}
 	to := now
-	// by a clock that is behind the provider's, or in the second in which it has begun
+	// if the local clock is behind the provider's, or in the first second of the period
 	if to.Unix() <= current.open.Start.Unix() {
 		to = current.open.Start.Add(time.Second)
 	}

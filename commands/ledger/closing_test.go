@@ -26,7 +26,7 @@ func TestAClosingClosesTheRunningPeriod(t *testing.T) {
 	spend(t, keeper, id, 210_000)
 	running := commandstest.Reserve(t, other, id, 1_000)
 
-	// when it is closed, then nobody reserves any more, and the closing waits for what is reserved
+	// when it is closed, then reservations are refused, and the closing waits for the open ones
 	w.close(id)
 	var notYet *todo.NotYetError
 	for range 2 {
@@ -39,7 +39,7 @@ func TestAClosingClosesTheRunningPeriod(t *testing.T) {
 	}
 	commandstest.Settle(t, other, running, 500)
 
-	// and once that is settled, the overage is to be billed until it is
+	// and after their settlement, the overage is due until it is billed
 	var due []commands.Unbilled
 	for range 2 {
 		var err error
@@ -71,7 +71,7 @@ func (w *world) closedBy(stream string) (id uuid.UUID) {
 }
 
 func TestAClosingBillsWhatItsToDosHaveNotBilledYet(t *testing.T) {
-	// given an upgrade, and a period that has ended without anybody having said so
+	// given an upgrade, and a period that has ended without an event
 	w := newWorld(t)
 	id := w.Open("free")
 	keeper := w.Ledger()
@@ -106,7 +106,7 @@ func TestAClosingBillsWhatItsToDosHaveNotBilledYet(t *testing.T) {
 func TestAClosingBillsWhatAPlanThatHadEndedWasUsedFor(t *testing.T) {
 	for name, again := range map[string]bool{"and stays free": false, "and buys a plan again": true} {
 		t.Run(name, func(t *testing.T) {
-			// given a plan that has gone on here, because nobody has heard of its end
+			// given a plan that continues here, because its end is not followed yet
 			w := newWorld(t)
 			id := w.Open("free")
 			keeper := w.Ledger()
@@ -117,7 +117,7 @@ func TestAClosingBillsWhatAPlanThatHadEndedWasUsedFor(t *testing.T) {
 			spend(t, keeper, id, 203_000)
 			over := w.Stream(id)
 
-			// when it ends with the month before, and the account is closed when a free month is over, too
+			// when it ends with the month before, and the account is closed after another free month
 			w.entitle(id, plan.Entitlement{Plan: plan.Free, Start: indie.End})
 			w.follow(keeper, id)
 			w.Clock.Advance(32 * 24 * time.Hour)
@@ -127,7 +127,7 @@ func TestAClosingBillsWhatAPlanThatHadEndedWasUsedFor(t *testing.T) {
 			}
 			w.close(id)
 
-			// then what was spoken past the plan is to be billed, once
+			// then the usage past the plan is billed once
 			due, err := keeper.EndFor(t.Context(), id)
 			require.NoError(t, err)
 			require.Len(t, due, 1)

@@ -13,21 +13,21 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// CreditProcess is the name of the to-do list of periods that are over, and from which the rest of the credit is
-// carried to the account's current period.
+// CreditProcess is the name of the to-do list of periods that are over, and with credit to be carried to the account's
+// current period.
 const CreditProcess = "credit"
 
-// GrantedCredit is credit that an operator granted.
+// GrantedCredit is the result of GrantCredit.
 type GrantedCredit struct {
 	Grant      string
 	Characters int64
-	Left       int64 // of all credit of the account, in characters
+	Left       int64 // of all the account's credit, in characters
 	Position   eventlog.Position
 }
 
 // GrantCredit grants an account credit in its current period. It has no effect if the account already has a grant with
-// that id in this period or the one before; if its characters differ, the error is ledger.ErrOtherGrant. An
-// empty id is replaced by a new one. Further errors: ledger.ErrTooManyGrants, domain.Invalid, domain.NotFound.
+// that id in this period or the one before; if its characters differ, the error is ledger.ErrOtherGrant. An empty id is
+// replaced by a new one. Further errors: ledger.ErrTooManyGrants, domain.Invalid, domain.NotFound.
 func (l *Ledger) GrantCredit(
 	ctx context.Context, account, grant string, characters int64, origin journal.Origin,
 ) (GrantedCredit, error) {
@@ -51,8 +51,8 @@ func (l *Ledger) GrantCredit(
 	case again: // a repetition across the border of periods
 		done, err = l.look(ctx, period.stream, now)
 	default:
-		// A command id of its own, as for settlements: the log must not take the same grant with other characters for
-		// a repetition.
+		// The command id is random, as for settlements: the log must not take the same grant with other characters for a
+		// repetition.
 		done, err = l.submitNow(ctx, period, ledger.Grant{Grant: grant, Characters: characters, At: now},
 			origin.Metadata(uuid.New(), now))
 	}
@@ -61,11 +61,11 @@ func (l *Ledger) GrantCredit(
 	}
 	return GrantedCredit{
 		Grant: grant, Characters: characters, Left: before.state.CreditLeft() + done.state.CreditLeft(),
-		Position: later(before.position, done.position),
+		Position: journal.Later(before.position, done.position),
 	}, nil
 }
 
-// periodBefore reads the previous period; its state is empty if there is none.
+// periodBefore reads the previous period. Its state is empty if there is none.
 func (l *Ledger) periodBefore(ctx context.Context, period accountPeriod, now time.Time) (outcome, error) {
 	state, err := l.account(ctx, period.open.Account)
 	if err != nil {
@@ -78,21 +78,14 @@ func (l *Ledger) periodBefore(ctx context.Context, period accountPeriod, now tim
 	return l.look(ctx, ledger.Stream(state.Account, before.Start), now)
 }
 
-// look reads a period. Reservations that are due expire.
+// look reads a period. Due reservations expire.
 func (l *Ledger) look(ctx context.Context, stream string, now time.Time) (outcome, error) {
 	return l.submit(ctx, stream, look{}, journal.System().Metadata(uuid.New(), now))
 }
 
-func later(a, b eventlog.Position) eventlog.Position {
-	if a.Compare(b) > 0 {
-		return a
-	}
-	return b
-}
-
 // CarryCredit ends a period, grants its remaining credit in the account's current period, and returns the position of
-// that. While reservations are open it has no effect: the list shows the period again when they have ended. The credit
-// of a closed account ends with the period.
+// the grant. While reservations are open it has no effect: the list shows the period again when they have ended. The
+// credit of a closed account ends with the period.
 //
 // The two streams cannot be written in one append. So the end of the old period records the amount and the new period,
 // and the id of the grant derives from the old period: both can be repeated, and take effect once.
@@ -114,7 +107,7 @@ func (l *Ledger) CarryCredit(ctx context.Context, stream string, cause uuid.UUID
 		return eventlog.Position{}, err
 	}
 	ended, err := l.submit(ctx, stream, ledger.Carry{To: next.open.Start, Forfeit: owner.Closed(), At: now},
-		journal.CausedBy(cause).Metadata(carriage(stream, next.open.Start), now))
+		journal.CausedBy(cause).Metadata(carryID(stream, next.open.Start), now))
 	if err != nil || ended.state.Carried == 0 {
 		return ended.position, err
 	}
@@ -129,15 +122,15 @@ func (l *Ledger) grantCarried(ctx context.Context, ended outcome, now time.Time)
 		return eventlog.Position{}, err
 	}
 	grant := journal.DeriveID(ended.stream, "carried")
-	cause := journal.EventID(carriage(ended.stream, ended.state.CarriedTo))
+	cause := journal.EventID(carryID(ended.stream, ended.state.CarriedTo))
 	done, err := l.submitNow(ctx, to, ledger.Grant{Grant: grant.String(), Characters: ended.state.Carried, From: &from,
 		At: now},
 		journal.CausedBy(cause).Metadata(grant, now))
 	return done.position, err
 }
 
-// carriage returns the id of the command that ends a period. Instances that disagree on the target of the credit use
+// carryID returns the id of the command that ends a period. Instances that disagree on the target of the credit use
 // different ids, so that one of them conflicts and learns of the other's decision.
-func carriage(stream string, to time.Time) uuid.UUID {
+func carryID(stream string, to time.Time) uuid.UUID {
 	return journal.DeriveID(stream, fmt.Sprintf("carried to %d", to.Unix()))
 }

@@ -27,7 +27,7 @@ func grant(t testing.TB, keeper *commands.Ledger, id, grant string, characters i
 	return granted
 }
 
-// spend reserves and settles.
+// spend reserves and settles characters.
 func spend(t testing.TB, keeper *commands.Ledger, id string, characters int64) {
 	t.Helper()
 	commandstest.Settle(t, keeper, commandstest.Reserve(t, keeper, id, characters), characters)
@@ -70,7 +70,7 @@ func TestAnAccountAtItsLimitGoesOnWithCredit(t *testing.T) {
 	require.EqualValues(t, 100, granted.Left)
 	require.Positive(t, granted.Position.Compare(eventlog.Start()))
 
-	// then exactly that much can be used, on each instance
+	// then exactly that many characters can be used, on each instance
 	spend(t, w.Ledger(), id, 60)
 	spend(t, keeper, id, 40)
 	requireNothingLeft(t, keeper, id)
@@ -103,7 +103,7 @@ func TestAReservationTellsTheAllowance(t *testing.T) {
 	require.Equal(t, ledger.Allowance{Plan: plan.Enterprise, Reserved: 7}, unlimited.Allowance)
 }
 
-// Each of several commands that share an append has the allowance of its own point in the sequence.
+// Each of several commands in one append has the allowance at its own point in the sequence.
 func TestReservationsThatShareAnAppendTellTheirOwnAllowances(t *testing.T) {
 	w := newWorld(t)
 	id := w.Open("free")
@@ -129,7 +129,7 @@ func TestReservationsThatShareAnAppendTellTheirOwnAllowances(t *testing.T) {
 }
 
 func TestAGrantCountsOnceHoweverOftenItIsGiven(t *testing.T) {
-	// when two instances receive the same grant many times at once
+	// when two instances receive the same grant many times concurrently
 	w := newWorld(t)
 	id := w.Open("free")
 	ledgers := []*commands.Ledger{w.Ledger(), w.Ledger()}
@@ -142,7 +142,7 @@ func TestAGrantCountsOnceHoweverOftenItIsGiven(t *testing.T) {
 	// then it is granted once
 	require.EqualValues(t, 1_000, w.Books(id).Credit)
 
-	// and with other characters, they refuse it
+	// and with other characters it is refused
 	for _, keeper := range ledgers {
 		_, err := keeper.GrantCredit(t.Context(), id, "once", 999, commandstest.Operator())
 		require.ErrorIs(t, err, ledger.ErrOtherGrant)
@@ -162,7 +162,7 @@ func TestAnInstanceThatIsBehindGrantsTheSameWithOtherCharacters(t *testing.T) {
 	requireNothingLeft(t, second, id)
 	grant(t, first, id, "g", 100)
 
-	// when the other one receives it with another number, then it learns of the first
+	// when the other one receives it with another number, then it is refused
 	_, err := second.GrantCredit(t.Context(), id, "g", 200, commandstest.Operator())
 	require.ErrorIs(t, err, ledger.ErrOtherGrant)
 	require.EqualValues(t, 100, w.Books(id).Credit)
@@ -175,7 +175,7 @@ func TestAGrantThatIsRepeatedInTheNextPeriodCountsOnce(t *testing.T) {
 	grant(t, w.Ledger(), id, "once", 1_000)
 	old := w.nextPeriod(id)
 
-	// when it is repeated, before and after its credit was carried over, then it is not granted again
+	// when it is repeated, before and after its credit was carried, then it is not granted again
 	for _, keeper := range []*commands.Ledger{w.Ledger(), w.Ledger()} {
 		again := grant(t, keeper, id, "once", 1_000)
 		require.EqualValues(t, 1_000, again.Left)
@@ -244,7 +244,7 @@ func TestCreditGoesOnToTheNextPeriod(t *testing.T) {
 	require.Error(t, err, "it is not over yet")
 	old := w.nextPeriod(id)
 
-	// when the to-do worker carries it over, more than once and on more than one instance
+	// when the to-do worker carries it, repeatedly and on several instances
 	cause := uuid.New()
 	var wait sync.WaitGroup
 	for range 3 {
@@ -303,7 +303,7 @@ func TestCreditWaitsForOpenReservations(t *testing.T) {
 	long := commandstest.Reserve(t, keeper, id, 800)
 	w.Clock.Advance(time.Minute)
 
-	// when its credit is due to be carried over, then that waits for the reply
+	// when its credit is due to be carried, then that waits for the reply
 	position := carry(t, keeper, old)
 	require.False(t, w.BooksOf(old).Over())
 	require.Empty(t, w.Books(id).Events)
@@ -315,7 +315,7 @@ func TestCreditWaitsForOpenReservations(t *testing.T) {
 	carry(t, keeper, old)
 	require.EqualValues(t, 700, w.Books(id).Credit)
 
-	// but a reply of a killed recitald delays it no longer than the reservation lasts
+	// but a reply of a killed instance delays it no longer than the reservation lasts
 	killed := w.NewLedger()
 	commandstest.Reserve(t, killed, id, 1)
 	killed.Close()
@@ -354,7 +354,7 @@ func TestAWorkerThatStopsBetweenTheEndAndTheGrant(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			// given a worker that ended the period, and no more
+			// given a worker that stopped after ending the period
 			w := newWorld(t)
 			id := w.Open("free")
 			grant(t, w.Ledger(), id, "g", 1_000)
@@ -375,7 +375,7 @@ func TestAWorkerThatStopsBetweenTheEndAndTheGrant(t *testing.T) {
 				}
 			}
 
-			// then nothing is lost or duplicated
+			// then no credit is lost or duplicated
 			b := w.Books(id)
 			want := int64(1_000)
 			for _, g := range b.Grants {
@@ -398,7 +398,7 @@ func TestInstancesThatCarryIntoDifferentPeriods(t *testing.T) {
 	slow, fast := w.Ledger(), w.Ledger()
 	commandstest.Reserve(t, slow, id, 1) // it knows the current period, and has no reason to read it again
 
-	// given one that is delayed once it knows the target
+	// given an instance that is delayed when it knows the target
 	release := w.Log.Hold()
 	var wait sync.WaitGroup
 	wait.Go(func() { carry(t, slow, old) })
@@ -409,14 +409,14 @@ func TestInstancesThatCarryIntoDifferentPeriods(t *testing.T) {
 	wait.Go(func() { carry(t, fast, old) })
 	release()
 	wait.Wait()
-	carry(t, fast, first) // what was carried into it is due as well
+	carry(t, fast, first) // credit carried into it is due as well
 
 	// then all of it is in the current period
 	require.EqualValues(t, 1_000, w.Books(id).CreditLeft())
 	require.Zero(t, w.BooksOf(first).CreditLeft())
 }
 
-// An instance with a slow clock uses the period that the log is in.
+// An instance with a slow clock uses the current period of the log.
 func TestAnInstanceWhoseClockIsBehind(t *testing.T) {
 	// given a period that another instance has ended
 	w := newWorld(t)
@@ -433,7 +433,7 @@ func TestAnInstanceWhoseClockIsBehind(t *testing.T) {
 	carry(t, w.Ledger(), old)
 	ended := len(w.BooksOf(old).Events)
 
-	// when it reserves and grants, then that happens in the next one
+	// when it reserves and grants, then it does so in the next one
 	r := commandstest.Reserve(t, late, id, commandstest.FreeLimit+1_000)
 	require.EqualValues(t, commandstest.FreeLimit+1_000, r.Allowance.Reserved)
 	commandstest.Settle(t, late, r, commandstest.FreeLimit+500)
@@ -442,7 +442,7 @@ func TestAnInstanceWhoseClockIsBehind(t *testing.T) {
 	require.EqualValues(t, 1_100, b.Credit)
 	require.EqualValues(t, commandstest.FreeLimit+500, b.Settled)
 
-	// and nothing in the one that is over
+	// and the ended one stays unchanged
 	commandstest.Settle(t, late, held, 5)
 	expire(t, late, old)
 	require.Len(t, w.BooksOf(old).Events, ended)

@@ -23,7 +23,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/todo"
 )
 
-// entitle puts an account on a plan. No period has heard of it then.
+// entitle puts an account on a plan. No period follows it yet.
 func (w *world) entitle(id string, e plan.Entitlement) {
 	w.T.Helper()
 	_, err := w.Accounts.Entitle(w.T.Context(), id, e, w.Account(id).Version+1, uuid.New())
@@ -36,7 +36,7 @@ func (w *world) follow(keeper *commands.Ledger, id string) {
 	require.NoError(w.T, err)
 }
 
-// bought is a plan that was bought now, for a month.
+// bought returns a plan that is bought now, for a month.
 func (w *world) bought(on plan.Type) plan.Entitlement {
 	now := w.Clock.Now()
 	return plan.Entitlement{Plan: on, Start: now, End: now.AddDate(0, 1, 0), Next: on, Anchor: now}
@@ -58,7 +58,7 @@ func TestAnInstanceThatHasNotHeardOfAPlanGoesOnInItsPeriod(t *testing.T) {
 	w.entitle(id, w.bought(plan.Pro))
 	w.follow(one, id)
 
-	// then both reserve in the new period, and what was reserved is settled in the old one
+	// then both reserve in the new period, and the open reservation is settled in the old one
 	for _, keeper := range []*commands.Ledger{other, one} {
 		r := commandstest.Reserve(t, keeper, id, 20_000)
 		require.Equal(t, plan.Pro, r.Allowance.Plan)
@@ -70,15 +70,15 @@ func TestAnInstanceThatHasNotHeardOfAPlanGoesOnInItsPeriod(t *testing.T) {
 	require.Equal(t, w.Clock.Now(), before.Terms.End)
 	require.EqualValues(t, 40_000, w.Books(id).Settled)
 
-	// and credit that is left goes on to the new one at once, and a grant is known there
+	// and remaining credit is carried to the new one immediately, and a grant is known there
 	carry(t, one, free)
 	require.EqualValues(t, 200, w.Books(id).CreditLeft())
 	require.EqualValues(t, 200, grant(t, other, id, "g", 500).Left)
 }
 
-// A plan that waits for its period is no act of whoever comes by first: the entitlement has changed it.
+// New terms are caused by the entitlement, whichever command comes first.
 func TestNewTermsAreCausedByTheEntitlementAndNotByWhoComesBy(t *testing.T) {
-	// given a period, and a greater plan that no period has heard of
+	// given a period, and a larger plan that no period follows
 	w := newWorld(t)
 	id := w.Open("free")
 	keeper := w.Ledger()
@@ -95,7 +95,7 @@ func TestNewTermsAreCausedByTheEntitlementAndNotByWhoComesBy(t *testing.T) {
 		journal.Origin{Actor: eventlog.Actor{Kind: eventlog.ActorOperator, Name: "ada"}})
 	require.NoError(t, err)
 
-	// then the operator did that, and nothing else
+	// then the operator is the actor of the grant alone
 	require.Equal(t, plan.Premium, w.Books(id).Terms.Plan)
 	var changed, granted eventlog.Decoded
 	for _, event := range w.Decoded(w.Stream(id)) {
@@ -111,7 +111,7 @@ func TestNewTermsAreCausedByTheEntitlementAndNotByWhoComesBy(t *testing.T) {
 	require.Equal(t, entitled.ID, changed.Meta.CausationID)
 }
 
-// Whoever sees a plan that was bought speaks on it, also in the moment before the periods follow it.
+// A bought plan can be used before the periods follow it.
 func TestNobodyIsRefusedByThePlanBefore(t *testing.T) {
 	// given an instance that knows a free account at its limit
 	w := newWorld(t)
@@ -121,7 +121,7 @@ func TestNobodyIsRefusedByThePlanBefore(t *testing.T) {
 	requireNothingLeft(t, keeper, id)
 	free := w.Stream(id)
 
-	// when the account buys a plan, then it reserves on that, though nothing has followed
+	// when the account buys a plan, then it reserves on that plan, although no period follows it
 	w.Clock.Jump(time.Hour)
 	w.entitle(id, w.bought(plan.Indie))
 	r := commandstest.Reserve(t, keeper, id, 20_000)
@@ -133,9 +133,9 @@ func TestNobodyIsRefusedByThePlanBefore(t *testing.T) {
 	require.Equal(t, w.Clock.Now(), w.BooksOf(free).Terms.End)
 }
 
-// Between the reading of an account and the append to its period there may be a plan that was bought.
+// A plan may be bought between the reading of an account and the append to its period.
 func TestAnInstanceThatIsAboutToOpenAPeriodFindsThatItHasEnded(t *testing.T) {
-	// given an instance that has read the account, and whose first append waits
+	// given an instance that has read the account, with a first append that waits
 	socket := nodetest.Start(t)
 	open := func() *world { return &world{commandstest.NewOn(t, esdbtest.Open(t, socket))} }
 	w, elsewhere := open(), open()
@@ -148,7 +148,7 @@ func TestAnInstanceThatIsAboutToOpenAPeriodFindsThatItHasEnded(t *testing.T) {
 	wait.Go(func() { spend(t, slow, id, 100) })
 	<-w.Log.Held
 
-	// when meanwhile a plan is bought and followed, then it reserves in the period of that plan
+	// when a plan is bought and followed meanwhile, then it reserves in the period of that plan
 	elsewhere.entitle(id, elsewhere.bought(plan.Indie))
 	elsewhere.follow(fast, id)
 	release()
@@ -170,7 +170,7 @@ func TestAnUpgradeChangesTheTermsOfTheRunningPeriod(t *testing.T) {
 	spend(t, one, id, 300_000)
 	spend(t, other, id, 1)
 
-	// when it is upgraded, then what is past the plan is billed, and all else counts on the new terms, on both instances
+	// when it is upgraded, then the usage past the plan is billed, and the rest counts on the new terms, on both instances
 	w.Clock.Advance(24 * time.Hour)
 	bought.Plan, bought.Next = plan.Premium, plan.Premium
 	w.entitle(id, bought)
@@ -195,7 +195,7 @@ func TestAnUpgradeChangesTheTermsOfTheRunningPeriod(t *testing.T) {
 }
 
 func TestAPeriodIsClosedAndItsOverageBilledOnce(t *testing.T) {
-	// given a period with more use than its plan and credit, in which something is reserved
+	// given a period with more usage than plan and credit, and with an open reservation
 	w := newWorld(t)
 	id := w.Open("free")
 	keeper, other := w.Ledger(), w.Ledger()
@@ -210,7 +210,7 @@ func TestAPeriodIsClosedAndItsOverageBilledOnce(t *testing.T) {
 	running := commandstest.Reserve(t, other, id, 2_000)
 	w.Clock.Jump(2 * time.Second)
 
-	// then it is closed when that has ended, and not before
+	// then it is closed after the reservation has ended, and not before
 	var notYet *todo.NotYetError
 	_, err = keeper.ClosePeriod(t.Context(), stream, uuid.New())
 	require.ErrorAs(t, err, &notYet)
@@ -238,13 +238,13 @@ func TestAPeriodIsClosedAndItsOverageBilledOnce(t *testing.T) {
 	}, books.Events[len(books.Events)-1])
 	require.True(t, books.Overages[0].Billed)
 
-	// and what does not exist is not closed
+	// and an unknown period is not closed
 	_, err = keeper.ClosePeriod(t.Context(), "usage-nobody-1", uuid.New())
 	require.Equal(t, domain.NotFound, domain.CodeOf(err))
 	require.False(t, errors.As(err, &notYet))
 }
 
-// A plan that nobody pays is withdrawn; paid after all, it goes on in the period that has begun then.
+// An unpaid plan is withdrawn. If it is paid later, it continues in the current period.
 func TestAPlanThatIsPaidAfterAll(t *testing.T) {
 	w := newWorld(t)
 	id := w.Open("free")
@@ -272,8 +272,8 @@ func TestAPlanThatIsPaidAfterAll(t *testing.T) {
 	require.Equal(t, "past the plan: 0", w.pastThePlan(keeper, id, bought.End))
 }
 
-// What was spoken while the plan was withdrawn counts as the plan's after a late payment, and is billed only as far as
-// all of it exceeds the plan.
+// Characters used while the plan was withdrawn count on it after a late payment, and are billed only as far as all
+// usage exceeds the plan.
 func TestWhatWasSpokenWhileAPlanWasUnpaidCountsAsThePlans(t *testing.T) {
 	for past, spoken := range map[string]int64{"past the plan: 0": 185_000, "past the plan: 7": 185_007} {
 		w := newWorld(t)
@@ -295,7 +295,7 @@ func TestWhatWasSpokenWhileAPlanWasUnpaidCountsAsThePlans(t *testing.T) {
 	}
 }
 
-// pastThePlan closes the current period at the end of the plan, and returns what is to be billed of it.
+// pastThePlan closes the current period at the end of the plan, and returns its overage to be billed.
 func (w *world) pastThePlan(keeper *commands.Ledger, id string, end time.Time) string {
 	stream := w.Stream(id)
 	w.Clock.Jump(end.Sub(w.Clock.Now()) + time.Second)
@@ -308,7 +308,7 @@ func (w *world) pastThePlan(keeper *commands.Ledger, id string, end time.Time) s
 	return fmt.Sprint("past the plan: ", past)
 }
 
-// A closed account leaves what it has used of the free period that it is in, whatever it was before.
+// A closed account leaves the usage of its current free period, whatever its earlier plans.
 func TestWhatAnAccountThatPaidLeaves(t *testing.T) {
 	w := newWorld(t)
 	id := w.Open("free")
@@ -322,7 +322,7 @@ func TestWhatAnAccountThatPaidLeaves(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, free, "while it pays")
 
-	// when the plan has ended, though nobody has said so, then free periods count anew from there
+	// when the plan has ended, though without an event, then free periods count from its end
 	w.Clock.Jump(bought.End.Sub(w.Clock.Now()) + time.Hour)
 	spend(t, keeper, id, 700)
 	free, err = w.Ledger().FreePeriodOf(t.Context(), id)

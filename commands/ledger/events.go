@@ -30,7 +30,7 @@ func Events() []eventlog.Type {
 	)
 }
 
-// byAPI upcasts version 1 of usage-reserved, which names no source: all usage was with API keys.
+// byAPI upcasts version 1 of usage-reserved, which has no source: all usage was with API keys.
 func byAPI(data json.RawMessage) (json.RawMessage, error) {
 	_, rest, _ := bytes.Cut(data, []byte("{"))
 	return append([]byte(`{"source":"api",`), rest...), nil

@@ -12,13 +12,14 @@ import (
 	"github.com/recital-tts/recital/internal/events/todo"
 )
 
-// ExpiryProcess is the name of the to-do list of reservations that were not settled. The next command on a period
-// ends them, too; both write the same events.
+// ExpiryProcess is the name of the to-do list of reservations that were not settled. The next command on a period ends
+// them, too, with the same events.
 const ExpiryProcess = "expiry"
 
 // Expire ends the reservations of a period that have been open for too long, and returns the position of the period's
-// last event. If the given one has not, as far as this instance has seen, the error is a *todo.NotYetError: the list
-// goes by the time of day, which may have jumped, and this instance may have started after the one that has reserved.
+// last event. If this instance has not seen the given reservation open for long enough, the error is a
+// *todo.NotYetError: the list uses the wall clock, which may have jumped, and this instance may have started after the
+// reserving one.
 func (l *Ledger) Expire(ctx context.Context, stream, reservation string) (eventlog.Position, error) {
 	now := l.now().UTC()
 	done, err := l.look(ctx, stream, now)
@@ -34,8 +35,8 @@ func (l *Ledger) Expire(ctx context.Context, stream, reservation string) (eventl
 	return done.position, nil
 }
 
-// Watch reads a period, and notes the time at which this instance has seen its open reservations, so that reservations
-// of a crashed instance expire sooner.
+// Watch reads a period, and records when this instance has first seen its open reservations, so that reservations of a
+// crashed instance expire sooner.
 func (l *Ledger) Watch(ctx context.Context, stream string) error {
 	_, err := l.look(ctx, stream, l.now().UTC())
 	return err
@@ -49,7 +50,7 @@ func (l *Ledger) expiry(seen map[string]time.Duration, at time.Time) ledger.Expi
 // has the reservation's id.
 func expiryMetadata(reservation string, at time.Time) journal.Metadata {
 	cause, err := uuid.Parse(reservation)
-	if err != nil { // no ledger creates such an id; its expiry is derived all the same
+	if err != nil { // no ledger creates such an id; the expiry's id is derived nevertheless
 		cause = journal.DeriveID("", reservation)
 	}
 	return journal.CausedBy(cause).Metadata(todo.CommandID(ExpiryProcess, reservation, cause), at)

@@ -43,7 +43,7 @@ func TestAnExpiryNamesItsCauseAndIsTheSameHoweverItComesAbout(t *testing.T) {
 			gone := w.Ledger()
 			reservations := []commands.Reservation{commandstest.Reserve(t, gone, id, 10), commandstest.Reserve(t, gone, id, 20)}
 
-			// when their time is over
+			// when they are due
 			keeper := w.Ledger()
 			expire(t, keeper, w.Stream(id))
 			w.Clock.Advance(commandstest.Longest)
@@ -105,7 +105,7 @@ func TestAReservationThatNoLedgerMadeExpiresToo(t *testing.T) {
 	require.NotEqual(t, uuid.Nil, w.expiries(w.Stream(id))["by hand"].Meta.CausationID)
 }
 
-// A clock that jumps ends nothing: a reply that is still running is billed.
+// A clock that jumps expires no reservation: a reply in progress is billed.
 func TestAClockThatJumpsExpiresNothing(t *testing.T) {
 	for name, jump := range map[string]time.Duration{"a day forwards": 24 * time.Hour, "an hour back": -time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -139,7 +139,7 @@ func TestAClockThatJumpsExpiresNothing(t *testing.T) {
 			commandstest.Settle(t, serving, reply, 9_000)
 			require.EqualValues(t, 9_000, w.BooksOf(stream).Settled)
 
-			// and what nobody settles expires when it was seen for as long as it lives, and not before
+			// and an unsettled reservation expires after it was seen for its lifetime, and not before
 			w.Clock.Advance(commandstest.Longest - 1)
 			expire(t, serving, stream)
 			require.Len(t, w.BooksOf(stream).Open, len(left))

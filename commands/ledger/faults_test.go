@@ -24,10 +24,10 @@ type mishap int
 const (
 	none        mishap = iota
 	refused            // the log refuses it
-	answerLost         // it is written, and the instance does not learn of it
+	answerLost         // it is written, but reported as failed
 	killed             // the instance is killed before it
-	killedAfter        // or after it was written
-	drained            // the instance is shut down, and finishes what it has begun
+	killedAfter        // the instance is killed after it was written
+	drained            // the instance is shut down, and completes its replies
 )
 
 // instance is a recitald with replies in progress.
@@ -55,7 +55,7 @@ func newFleet(w *world, mishaps []mishap) *fleet {
 	return f
 }
 
-// replace starts an instance in place of an old one.
+// replace starts an instance in place of another.
 func (f *fleet) replace(old *instance) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -92,8 +92,7 @@ func (f *fleet) drain(i *instance) {
 	})
 }
 
-// close closes all instances, including those that replace others meanwhile: returned reservations are still being
-// written.
+// close closes all instances, including their replacements: returned reservations are still being written.
 func (f *fleet) close() {
 	for n := 0; ; n++ {
 		f.mu.Lock()
@@ -156,7 +155,7 @@ type stream struct {
 	patience   time.Duration // after which its client disconnects, if the reply has not begun by then
 }
 
-// receipts are what clients can prove.
+// receipts are the deliveries that clients can prove.
 type receipts struct {
 	mu      sync.Mutex
 	certain map[string]int64 // delivered and certainly settled, by reservation
@@ -196,8 +195,9 @@ func (a *receipts) speak(t assert.TestingT, f *fleet, id string, s stream) {
 	a.note(r, s.handedOver, err == nil)
 }
 
-// Whatever happens to replies, to the log's answers and to instances: a client is charged once for exactly what was
-// delivered; where the outcome is unknown, it is charged that or nothing; and what is not settled is released.
+// For any faults of replies, of the log's responses and of instances: a client is charged once for exactly the
+// delivered characters; if the outcome is unknown, it is charged for these or for none; and unsettled reservations are
+// released.
 func TestAnyMishapsCountWhatWasHandedOver(t *testing.T) {
 	w := newWorld(t)
 	const credit = 5_000
@@ -208,7 +208,7 @@ func TestAnyMishapsCountWhatWasHandedOver(t *testing.T) {
 		f := newFleet(w, rapid.SliceOfN(usual, 0, 40).Draw(r, "mishaps"))
 		books := &receipts{certain: map[string]int64{}, unknown: map[string]int64{}}
 
-		// when clients speak at once, and an operator grants credit until that is acknowledged
+		// when clients speak concurrently, and an operator grants credit until that is acknowledged
 		var wait sync.WaitGroup
 		for range rapid.IntRange(1, 8).Draw(r, "clients") {
 			var streams []stream
@@ -259,7 +259,7 @@ func TestAnyMishapsCountWhatWasHandedOver(t *testing.T) {
 			}
 		}
 
-		// and all the rest can be used
+		// and the whole rest can be used
 		rest, err := after.Reserve(context.Background(), id, commandstest.FreeLimit+credit-b.Settled, commandstest.Operator())
 		require.NoError(r, err)
 		_, err = after.Reserve(context.Background(), id, 1, commandstest.Operator())

@@ -9,7 +9,7 @@ import (
 
 // FreePeriodOf returns the current period and usage of an account on the free plan, even a closed one, with which the
 // next account of the same person starts. Open reservations count as used, because the replies of a closed account are
-// settled a little later than they end. For other plans it returns nil.
+// settled only after they end. For other plans it returns nil.
 func (l *Ledger) FreePeriodOf(ctx context.Context, id string) (*account.FreePeriod, error) {
 	now := l.now().UTC()
 	period, err := l.periodAt(ctx, id, now)
@@ -26,6 +26,6 @@ func (l *Ledger) FreePeriodOf(ctx context.Context, id string) (*account.FreePeri
 	}
 	return &account.FreePeriod{
 		Start: period.open.Start, End: period.open.End,
-		Used: min(used, period.open.Plan.Characters), // what credit paid for is not the period's
+		Used: min(used, period.open.Plan.Characters), // usage paid with credit is not the period's
 	}, nil
 }

@@ -31,7 +31,7 @@ func (w *world) close(id string) {
 	require.NoError(w.T, err)
 }
 
-// Closing an account and opening another one gives no new characters, however often it is done.
+// Closing an account and opening another one grants no new characters, however often it is done.
 func TestAFreePeriodOutlivesItsAccount(t *testing.T) {
 	// given a closed account, with a reply that has not ended
 	w := newWorld(t)
@@ -56,7 +56,7 @@ func TestAFreePeriodOutlivesItsAccount(t *testing.T) {
 	}
 	commandstest.Settle(t, keeper, under, 1_000)
 
-	// then the last one has what is left of the period, on every instance, and no more
+	// then the last one has the rest of the period, on every instance, and no more
 	r := commandstest.Reserve(t, keeper, id, 5_000)
 	require.EqualValues(t, 10_000, r.Allowance.Settled)
 	commandstest.Settle(t, keeper, r, 5_000)
@@ -70,7 +70,7 @@ func TestAFreePeriodOutlivesItsAccount(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, commandstest.FreeLimit, free.Used)
 
-	// and a new period begins when the old one would have
+	// and a new period begins when the old one would have ended
 	w.Clock.Advance(first.End.Sub(w.Clock.Now()) - 1)
 	requireNothingLeft(t, keeper, id)
 	w.Clock.Advance(1)
@@ -111,7 +111,7 @@ func TestAClosedAccountUsesNothingMore(t *testing.T) {
 	require.Equal(t, domain.NotFound, domain.CodeOf(err))
 }
 
-// The credit of a closed account is not carried from month to month for ever.
+// The credit of a closed account is not carried forever.
 func TestTheCreditOfAClosedAccountEndsWithItsPeriod(t *testing.T) {
 	w := newWorld(t)
 	id := w.Open("free")
@@ -127,7 +127,7 @@ func TestTheCreditOfAClosedAccountEndsWithItsPeriod(t *testing.T) {
 	require.Empty(t, w.Books(id).Events)
 }
 
-// What is used in a browser, by session, is told from what is used by API key.
+// Usage in a browser, by session, is distinguished from usage by API key.
 func TestUsageHasTheSourceOfItsOrigin(t *testing.T) {
 	w := newWorld(t)
 	id := w.Open("free")

@@ -48,7 +48,7 @@ type Ledger struct {
 // Accounts reads accounts. Their entitlements determine their periods.
 type Accounts interface {
 	State(ctx context.Context, id string) (account.State, eventlog.Revision, error)
-	// SetSpendingCap sets the spending cap of an account, or takes it away.
+	// SetSpendingCap sets the spending cap of an account, or removes it.
 	SetSpendingCap(ctx context.Context, id string, amount *int64, currency string, origin journal.Origin) error
 }
 
@@ -58,7 +58,7 @@ type Reservation struct {
 	Account    string
 	Characters int64
 	// Allowance is the account's allowance directly after the reservation, which it includes as reserved. It includes
-	// what other instances did before; it does not include later changes.
+	// earlier commands of other instances, and excludes later ones.
 	Allowance Allowance
 	origin    journal.Origin
 	stream    string
@@ -67,7 +67,7 @@ type Reservation struct {
 // Allowance is an account's limit and usage in a period.
 type Allowance = ledger.Allowance
 
-// New returns a Ledger. A stream lasts at most longest: a reservation that is not settled by then expires.
+// New returns a Ledger. A reservation that is not settled within the time longest expires.
 func New(j *journal.Journal, accounts Accounts, now func() time.Time, longest time.Duration) (*Ledger, error) {
 	idle, err := lru.New[string, *queue](cachedPeriods)
 	if err != nil {
@@ -88,11 +88,12 @@ func New(j *journal.Journal, accounts Accounts, now func() time.Time, longest ti
 	}, nil
 }
 
-// NameBy sets the source of the ids of reservations, which are random otherwise. It is called before the first one.
+// NameBy sets the source of the ids of reservations, which are random by default. It is called before the first
+// reservation.
 func (l *Ledger) NameBy(draw func(account string) uuid.UUID) { l.draw = draw }
 
-// MeasureBy sets the clock that measures the time since reservations were first seen. It must be monotonic, as the
-// default is. MeasureBy is called before the first reservation.
+// MeasureBy sets the monotonic clock that measures the time since reservations were first seen. It is called before the
+// first reservation.
 func (l *Ledger) MeasureBy(elapsed func() time.Duration) { l.seen.elapsed = elapsed }
 
 // LongestReservation returns the time after which a reservation expires.
@@ -106,8 +107,8 @@ func (l *Ledger) Close() {
 	l.running.Wait()
 }
 
-// Reserve reserves characters in the account's current period. It refuses with domain.PaymentRequired what exceeds a
-// plan that is not metered and its credit. After an error that is not a refusal, the returned reservation may exist
+// Reserve reserves characters in the account's current period. It refuses with domain.PaymentRequired characters beyond
+// plan and credit, if the plan is not metered. After an error other than a refusal, the returned reservation may exist
 // nevertheless, so the caller must give it back.
 func (l *Ledger) Reserve(
 	ctx context.Context, account string, characters int64, origin journal.Origin,
@@ -140,7 +141,7 @@ func sourceOf(origin journal.Origin) ledger.Source {
 	return ledger.API
 }
 
-// refused reports whether an error is the domain's, which means that no event was written.
+// refused reports whether an error is the domain's, so that no event was written.
 func refused(err error) bool {
 	return err != nil && domain.CodeOf(err) != "" && !errors.Is(err, eventlog.ErrUnavailable)
 }
@@ -153,7 +154,7 @@ func (l *Ledger) Settle(ctx context.Context, r Reservation, characters int64) (e
 	return done.position, err
 }
 
-// GiveBack settles a reservation at zero without waiting for it; Close does. It has no effect on the zero Reservation.
+// GiveBack settles a reservation at zero without waiting for it; Close waits. It has no effect on the zero Reservation.
 // If it fails, the reservation expires.
 func (l *Ledger) GiveBack(r Reservation) {
 	if r.stream == "" {
@@ -161,13 +162,13 @@ func (l *Ledger) GiveBack(r Reservation) {
 	}
 	settle, meta := l.settlement(r, 0)
 	l.enqueue(r.stream, task{
-		ctx:     context.Background(), // the queue bounds it
+		ctx:     context.Background(), // bounded by the queue
 		command: settle, meta: meta, done: make(chan outcome, 1),
 	})
 }
 
-// settlement returns the command with an id of its own: if that derived from the reservation, the log would take a
-// second settlement with another number, from an instance that is behind, for a repetition of the first.
+// settlement returns the command with a random id: if it derived from the reservation, the log would take a second
+// settlement with another number, from an instance that is behind, for a repetition of the first.
 func (l *Ledger) settlement(r Reservation, characters int64) (ledger.Settle, journal.Metadata) {
 	now := l.now().UTC()
 	origin := r.origin
@@ -175,7 +176,7 @@ func (l *Ledger) settlement(r Reservation, characters int64) (ledger.Settle, jou
 	return ledger.Settle{Reservation: r.ID.String(), Characters: characters, At: now}, origin.Metadata(uuid.New(), now)
 }
 
-// submit queues a command and waits for its outcome. A command whose ctx ends while it is queued is skipped.
+// submit queues a command and waits for its outcome. A command is skipped if its ctx ends in the queue.
 func (l *Ledger) submit(ctx context.Context, stream string, c command, meta journal.Metadata) (outcome, error) {
 	ctx, running := l.journal.Begin(ctx)
 	done, err := l.await(ctx, stream, task{ctx: ctx, command: c, meta: meta, done: make(chan outcome, 1)})

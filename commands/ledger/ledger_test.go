@@ -22,7 +22,8 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventnode/nodetest"
 )
 
-// expire ends what a ledger has seen open for too long. What it sees for the first time is young to it.
+// expire ends reservations that a ledger has seen open for too long. A reservation that it sees for the first time is
+// new to it.
 func expire(t testing.TB, keeper *commands.Ledger, stream string) eventlog.Position {
 	t.Helper()
 	position, err := keeper.Expire(t.Context(), stream, "")
@@ -71,7 +72,7 @@ func TestTwoInstancesKeepTheLimit(t *testing.T) {
 	id := w.Open("free")
 	ledgers := []*commands.Ledger{w.Ledger(), w.Ledger()}
 
-	// when more is requested at once than the plan includes, and what was granted is settled
+	// when more is requested concurrently than the plan includes, and the granted reservations are settled
 	const requests, characters = 64, 1000
 	var wait sync.WaitGroup
 	var mu sync.Mutex
@@ -92,7 +93,7 @@ func TestTwoInstancesKeepTheLimit(t *testing.T) {
 	}
 	wait.Wait()
 
-	// then exactly what fits is granted, and settled once
+	// then exactly the requests that fit are granted, and settled once
 	require.Equal(t, commandstest.FreeLimit/characters, granted)
 	b := w.Books(id)
 	require.EqualValues(t, commandstest.FreeLimit, b.Settled)
@@ -114,7 +115,7 @@ func TestARefusalIsTakenOnAFreshRead(t *testing.T) {
 	commandstest.Settle(t, second, r, 0)
 	commandstest.Reserve(t, first, id, commandstest.FreeLimit)
 
-	// and one that saw free characters earlier does not grant what is gone
+	// and one that saw free characters earlier does not grant used ones
 	_, err = second.Reserve(t.Context(), id, 1, commandstest.Operator())
 	require.Equal(t, domain.PaymentRequired, domain.CodeOf(err))
 }
@@ -129,7 +130,7 @@ func TestASecondSettlementOfAnInstanceThatIsBehind(t *testing.T) {
 	require.Equal(t, domain.PaymentRequired, domain.CodeOf(err))
 	commandstest.Settle(t, first, r, commandstest.FreeLimit)
 
-	// when the other one settles it, too, then it also has the first settlement
+	// when the other one settles it, too, then the first settlement stays
 	commandstest.Settle(t, second, r, 0)
 	_, err = second.Reserve(t.Context(), id, 1, commandstest.Operator())
 	require.Equal(t, domain.PaymentRequired, domain.CodeOf(err))
@@ -180,7 +181,7 @@ func TestACommandWhoseCallerHasGoneDoesNothing(t *testing.T) {
 	require.Eventually(t, func() bool { return keeper.Waiting(w.Stream(id)) == 1 }, commandstest.Patience,
 		time.Millisecond)
 
-	// when its caller leaves, then the caller does not wait, and nothing is reserved
+	// when its caller leaves, then the caller does not wait, and no characters are reserved
 	leave()
 	require.ErrorIs(t, <-gone, context.Canceled)
 	release()
@@ -204,7 +205,7 @@ func TestAReservationExpires(t *testing.T) {
 	w.Clock.Advance(commandstest.Longest - time.Minute)
 	next := commandstest.Reserve(t, other, id, 10_000)
 
-	// and settling it late changes nothing
+	// and a late settlement has no effect
 	appends := w.Log.Appends.Load()
 	position := commandstest.Settle(t, keeper, r, 10_000)
 	require.Equal(t, appends, w.Log.Appends.Load())
@@ -232,7 +233,7 @@ func TestExpireEndsWhatIsDue(t *testing.T) {
 }
 
 func TestMoreExpiresThanOneAppendTakes(t *testing.T) {
-	// given a free account with very many reservations by an instance that was killed
+	// given a free account with many reservations of a killed instance
 	const open = 1_000
 	w := newWorld(t)
 	id := w.Open("free")
@@ -278,7 +279,7 @@ func TestASumBoundsWhatIsRead(t *testing.T) {
 	require.Positive(t, b.Snapshots)
 	require.Greater(t, len(b.Events), 2*ledger.SnapshotEvery)
 
-	// when an instance starts, then it reads back to the last sum only, and knows the same
+	// when an instance starts, then it only reads back to the last snapshot, and has the same state
 	before := w.Log.Read(w.Stream(id))
 	cold := w.Ledger()
 	commandstest.Settle(t, cold, held, 70)

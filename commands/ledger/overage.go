@@ -14,15 +14,15 @@ import (
 	"github.com/recital-tts/recital/internal/events/todo"
 )
 
-// CloseProcess is the name of the to-do list of periods of metered plans that are over, and not closed.
+// CloseProcess is the name of the to-do list of ended periods on metered plans that are to be closed.
 const CloseProcess = "close_period"
 
 // afterOpen is the pause of a period with open reservations.
 const afterOpen = 30 * time.Second
 
-// ClosePeriod closes a period that is over, given by its stream, and returns the position of that. Closing it again has
+// ClosePeriod closes an ended period, given by its stream, and returns the position of the event. Closing it again has
 // no effect. While reservations are open the error is a *todo.NotYetError. Further errors: domain.NotFound,
-// domain.Conflict for a period that is not over.
+// domain.Conflict for a period that has not ended.
 func (l *Ledger) ClosePeriod(ctx context.Context, stream string, cause uuid.UUID) (eventlog.Position, error) {
 	now := l.now().UTC()
 	seen, err := l.look(ctx, stream, now)
@@ -56,7 +56,7 @@ type Overage struct {
 }
 
 // OverageOn returns the overage of a period, given by its stream, on the terms of a version of the entitlement. It
-// refuses with domain.NotFound where there is none.
+// refuses with domain.NotFound if there is none.
 func (l *Ledger) OverageOn(ctx context.Context, stream string, version int64) (Overage, error) {
 	seen, err := l.look(ctx, stream, l.now().UTC())
 	if err != nil {
@@ -75,7 +75,7 @@ func (l *Ledger) OverageOn(ctx context.Context, stream string, version int64) (O
 }
 
 // Bill is the billing of an overage: whole units, for an amount in minor units of the currency, by an item of the
-// payment provider. The item is empty if the overage costs nothing.
+// payment provider. The item is empty if the overage is free.
 type Bill struct {
 	Units, Amount  int64
 	Currency, Item string

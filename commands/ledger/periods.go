@@ -26,8 +26,8 @@ type accountPeriod struct {
 	open   ledger.OpenPeriod
 }
 
-// period returns the account's current period. It reads the account only if the cached period is over. It refuses with
-// domain.NotFound for an account that is closed, once that is read.
+// period returns the account's current period. It reads the account only if the cached period is over, and then refuses
+// a closed account with domain.NotFound.
 func (l *Ledger) period(ctx context.Context, id string, now time.Time) (accountPeriod, error) {
 	if known, ok := l.periods.Get(id); ok && now.Before(known.open.End) {
 		return known, nil
@@ -46,8 +46,8 @@ func (l *Ledger) period(ctx context.Context, id string, now time.Time) (accountP
 	return p, err
 }
 
-// submitFresh repeats a command that was refused in a period, if the account's entitlement has grown since that period
-// was cached, so that a request on a new plan is not refused by the old terms. Otherwise it returns the refusal.
+// submitFresh repeats a refused command, if the account's entitlement is newer than the cached period, so that a
+// request on a new plan is not refused on the old terms. Otherwise it returns the refusal.
 func (l *Ledger) submitFresh(
 	ctx context.Context, known accountPeriod, c command, meta journal.Metadata, refusal error,
 ) (outcome, error) {
@@ -81,7 +81,7 @@ func (l *Ledger) periodOf(ctx context.Context, state account.State, at time.Time
 	return l.onTerms(ctx, state, state.Entitlement.At(at), state.Version)
 }
 
-// onTerms returns a period of an account on the terms of a version of its entitlement. Periods on the present one
+// onTerms returns a period of an account on the terms of a version of its entitlement. Periods on the current version
 // follow the account's spending cap.
 func (l *Ledger) onTerms(
 	ctx context.Context, state account.State, p plan.Period, version int64,
@@ -105,7 +105,7 @@ func (l *Ledger) onTerms(
 // submitNow executes a command in a period, which it opens if necessary. If the period has ended, because another
 // instance has a clock that is ahead or knows a newer entitlement, it continues with the next one: the log decides, and
 // not the clock or the cache. An entitlement or a spending cap that the period does not follow yet comes first, as a
-// command of its own, because its cause is the account's event rather than this command.
+// command of its own, because it is caused by the account's event and not by this command.
 func (l *Ledger) submitNow(
 	ctx context.Context, period accountPeriod, c command, meta journal.Metadata,
 ) (outcome, error) {
@@ -137,10 +137,10 @@ func (l *Ledger) submitNow(
 	}
 }
 
-// errNewTerms means that a period is to follow a newer entitlement first.
+// errNewTerms means that the period must first follow a newer entitlement.
 var errNewTerms = errors.New("the period follows an older entitlement")
 
-// known opens a period that no entitlement has caused, and otherwise requires that it was opened.
+// known opens a period that no entitlement has caused. In any other case it requires that the period was opened before.
 type known struct{ ledger.OpenPeriod }
 
 // Decide implements journal.Decider.
@@ -155,7 +155,7 @@ func (c known) Decide(s ledger.State) ([]ledger.Event, error) {
 	return c.OpenPeriod.Decide(s)
 }
 
-// followTerms puts a period on the terms of an entitlement, or has it follow a spending cap alone.
+// followTerms puts a period on the terms of an entitlement, or only sets its spending cap.
 func (l *Ledger) followTerms(ctx context.Context, stream string, open ledger.OpenPeriod, refusal error) error {
 	var follow command = followed{open}
 	meant := func(event account.Event) bool {
@@ -178,8 +178,8 @@ func (l *Ledger) followTerms(ctx context.Context, stream string, open ledger.Ope
 	return err
 }
 
-// followed puts a period on the terms of an entitlement that it does not follow yet. A cap that is newer than them has
-// another cause.
+// followed puts a period on the terms of an entitlement that it does not follow yet. A spending cap that is newer than
+// these has another cause.
 type followed struct{ ledger.OpenPeriod }
 
 // Decide implements journal.Decider.
@@ -190,9 +190,9 @@ func (c followed) Decide(s ledger.State) ([]ledger.Event, error) {
 	return c.OpenPeriod.Decide(s)
 }
 
-// periodAfter returns the period in which an account continues after one that has ended, with the start that is
-// recorded there. It does not depend on later entitlements, so that earlier grants are found. In a closed account only
-// the system continues.
+// periodAfter returns the period in which an account continues after an ended one, with the start that is recorded
+// there. It does not depend on later entitlements, so that earlier grants are found. In a closed account only the
+// system continues.
 func (l *Ledger) periodAfter(
 	ctx context.Context, id string, start time.Time, by eventlog.Actor,
 ) (accountPeriod, error) {
@@ -210,17 +210,17 @@ func (l *Ledger) periodAfter(
 	}
 	switch {
 	case p.Start.Equal(start):
-	case p.Start.After(start): // another entitlement has cut it short, or passed it over
+	case p.Start.After(start): // another entitlement has cut it short, or skipped it
 		p.Start, p.End, version = start, p.Start, 0
-	default: // it has become a part of a longer one
+	default: // it has become part of a longer one
 		p.Start = start
 	}
 	return l.onTerms(ctx, state, p, version)
 }
 
 // FollowEntitlement ends the periods that the entitlement of an account, and earlier ones, have cut short or followed,
-// and puts the current one on its terms. It returns the position of the latter. Instances with an older entitlement
-// notice it in these streams.
+// and puts the current one on its terms. It returns the position of the latter event. Instances with an older
+// entitlement notice it in these streams.
 func (l *Ledger) FollowEntitlement(ctx context.Context, id string, cause uuid.UUID) (eventlog.Position, error) {
 	now := l.now().UTC()
 	state, err := l.account(ctx, id)
@@ -242,8 +242,8 @@ func (l *Ledger) FollowEntitlement(ctx context.Context, id string, cause uuid.UU
 	return done.position, err
 }
 
-// end ends a period. One that is cut short is opened for that if it was not: an instance that is about to open it finds
-// that it has ended. A free period that ran to its end needs no event.
+// end ends a period. If it is cut short and was never opened, it is opened first, so that an instance that is about to
+// open it finds that it has ended. A free period that ran to its end needs no event.
 func (l *Ledger) end(
 	ctx context.Context, state account.State, former account.Former, now time.Time, cause uuid.UUID,
 ) error {

@@ -20,10 +20,10 @@ import (
 // customer is the expected state of a free account in its current period.
 type customer struct {
 	id      string
-	open    map[commands.Reservation]*[2]time.Time // when each ledger has it expire
+	open    map[commands.Reservation]*[2]time.Time // expiry on each ledger
 	settled map[string]int64                       // by reservation
 	credit  int64                                  // granted or carried in
-	grants  map[string]int64                       // by operators, by grant, of this period and those before
+	grants  map[string]int64                       // of this period and earlier ones
 }
 
 func (c *customer) expire(now time.Time) {
@@ -34,7 +34,7 @@ func (c *customer) expire(now time.Time) {
 	}
 }
 
-// see has a ledger look at all open reservations, as one that was just started and has not seen any of them.
+// see makes a ledger see all open reservations for the first time, as after a restart.
 func (c *customer) see(ledger int, now time.Time) {
 	for _, due := range c.open {
 		due[ledger] = now.Add(commandstest.Longest)
@@ -52,16 +52,16 @@ func (c *customer) used() int64 {
 	return used
 }
 
-// nextPeriod ends what is open and keeps the credit that is not spent.
+// nextPeriod ends open reservations and keeps the unspent credit.
 func (c *customer) nextPeriod() {
 	clear(c.open)
 	c.credit -= min(max(c.used()-commandstest.FreeLimit, 0), c.credit)
 	clear(c.settled)
 }
 
-// Whatever commands two instances execute, one of which is restarted at times, the account equals the result of one
-// list of reservations, settlements and grants: a reservation is made exactly if it fits, and counts once; credit is
-// available until it is spent, from period to period. Meanwhile the time of day jumps, which ends no reservation.
+// For any commands on two instances, one of which is sometimes restarted, the account equals the result of one list of
+// reservations, settlements and grants: a reservation is made exactly if it fits, and counts once; credit is available
+// until it is spent, from period to period. The wall clock jumps meanwhile, which expires no reservation.
 func TestAnyHistoryOfTwoInstances(t *testing.T) {
 	w := newWorld(t)
 	proptest.Check(t, 2, func(r *rapid.T) {
@@ -122,7 +122,7 @@ func TestAnyHistoryOfTwoInstances(t *testing.T) {
 						require.NoError(r, err)
 					}
 				}
-				for id := range c.grants { // the period after the next would not know them any more
+				for id := range c.grants { // the period after the next one would not know them any more
 					if _, found := w.BooksOf(old).GrantOf(id); !found {
 						delete(c.grants, id)
 					}
@@ -151,12 +151,11 @@ func TestAnyHistoryOfTwoInstances(t *testing.T) {
 				c.see(i, now())
 			},
 			"jump": func(r *rapid.T) {
-				// Within the period: which one it is, is a matter of the time of day.
+				// Within the period, which depends on the wall clock.
 				w.Clock.Jump(time.Duration(rapid.IntRange(0, 60).Draw(r, "minutes")) * time.Minute)
 			},
 			"at once": func(r *rapid.T) {
-				// Both instances at once, so that they conflict: of six requests of the same size, as many are
-				// granted as fit.
+				// Both instances concurrently, so that they conflict: of six requests of the same size, as many are granted as fit.
 				const n = 1500
 				before := c.used()
 				granted := make(chan commands.Reservation, 6)

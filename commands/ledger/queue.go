@@ -9,8 +9,8 @@ import (
 	"github.com/recital-tts/recital/internal/process/tracing"
 )
 
-// maxBatch is the number of tasks that share one append, and maxExpired the number of reservations that expire in it:
-// a log accepts appends of at most 1 MiB. An event has about 400 bytes, and a snapshot at most 350 KiB.
+// maxBatch is the number of tasks that share one append, and maxExpired the number of reservations that expire in it. A
+// log accepts appends of at most 1 MiB. An event has about 400 bytes, and a snapshot at most 350 KiB.
 const (
 	maxBatch   = 128
 	maxExpired = 500
@@ -32,7 +32,7 @@ type task struct {
 type outcome struct {
 	stream    string
 	position  eventlog.Position
-	state     ledger.State // directly after the task, before those that shared its append
+	state     ledger.State // directly after the task, without later tasks of the same append
 	conflicts int
 	err       error
 }
@@ -67,7 +67,7 @@ func (q *queue) work() {
 }
 
 func (q *queue) carryOut(tasks []task) {
-	tasks = leaveOutEnded(tasks)
+	tasks = withoutEnded(tasks)
 	if len(tasks) == 0 {
 		return
 	}
@@ -82,8 +82,8 @@ func (q *queue) carryOut(tasks []task) {
 	}
 }
 
-// write decides the tasks, appends the events, in the trace of the first, and returns the outcome of each. If too many
-// reservations have expired for one append, the tasks are left for a later one.
+// write decides the tasks, appends the events in the trace of the first one, and returns the outcome of each. If too
+// many reservations have expired for one append, it first appends some of these alone.
 func (q *queue) write(tasks []task) (outcomes []outcome, conflicts int, err error) {
 	for more := true; more; {
 		ctx, cancel := context.WithTimeout(tracing.Carry(context.Background(), tasks[0].ctx), appendTimeout)
@@ -123,7 +123,7 @@ type look struct{}
 // Decide implements journal.Decider.
 func (look) Decide(ledger.State) ([]ledger.Event, error) { return nil, nil }
 
-func leaveOutEnded(tasks []task) []task {
+func withoutEnded(tasks []task) []task {
 	kept := make([]task, 0, len(tasks))
 	for _, t := range tasks {
 		if err := t.ctx.Err(); err != nil {

@@ -13,7 +13,7 @@ import (
 const watchedPeriods = 50_000
 
 // sightings holds the time at which this instance first saw each open reservation, by a monotonic clock. A reply is
-// settled before another instance can have seen its reservation for its whole lifetime, even if the times of day of the
+// settled before another instance can have seen its reservation for its whole lifetime, even if the wall clocks of the
 // two differ. Dropping a sighting only delays the expiry.
 type sightings struct {
 	elapsed func() time.Duration
@@ -29,7 +29,7 @@ func newSightings() (*sightings, error) {
 	return &sightings{elapsed: func() time.Duration { return time.Since(begun) }, periods: periods}, nil
 }
 
-// note adds the open reservations of a period, forgets the others, and returns when each was first seen.
+// note adds the open reservations of a period, drops the others, and returns when each was first seen.
 func (s *sightings) note(stream string, open []ledger.Reservation) map[string]time.Duration {
 	if len(open) == 0 {
 		s.periods.Remove(stream)
@@ -48,7 +48,7 @@ func (s *sightings) note(stream string, open []ledger.Reservation) map[string]ti
 	return seen
 }
 
-// of returns when each open reservation of a period was first seen, as far as was noted.
+// of returns when each open reservation of a period was first seen, if known.
 func (s *sightings) of(stream string) map[string]time.Duration {
 	seen, _ := s.periods.Get(stream)
 	return seen

@@ -28,15 +28,15 @@ func noRates(context.Context, string, plan.Type) (plan.Rate, error) { return pla
 
 // ErrNoOverage refuses a spending cap for an account on a plan that bills no characters past it.
 var ErrNoOverage error = domain.Refuse(domain.Rejected,
-	"The plan bills no characters past it, so that there is nothing to cap")
+	"The plan does not bill characters past it, so that there is nothing to cap")
 
-// SpendingCap is the answer to SetSpendingCap.
+// SpendingCap is the result of SetSpendingCap.
 type SpendingCap struct {
 	plan.SpendingCap
 	Position eventlog.Position
 }
 
-// SetSpendingCap bounds what an account spends on characters past its plan in a period, in minor units of the plan's
+// SetSpendingCap bounds the price of an account's characters past its plan in a period, in minor units of the plan's
 // currency; nil removes the bound. The current period follows it before SetSpendingCap returns, on every instance.
 // Errors: ErrNoOverage, domain.Invalid, domain.NotFound.
 func (l *Ledger) SetSpendingCap(
@@ -59,7 +59,7 @@ func (l *Ledger) SetSpendingCap(
 	return SpendingCap{SpendingCap: done.state.Cap, Position: done.position}, err
 }
 
-// currencyOf returns the currency in which an account pays for characters past its plan, which is needed for a cap.
+// currencyOf returns the currency in which an account pays for characters past its plan, if it is needed.
 func (l *Ledger) currencyOf(ctx context.Context, id string, needed bool) (string, error) {
 	if !needed {
 		return "", nil
@@ -91,8 +91,7 @@ func (l *Ledger) rateOf(ctx context.Context, id string, terms plan.Plan) (plan.R
 	return rate, err
 }
 
-// capOf returns the spending cap of an account, and the rate that it is compared at. The rate is read only where there
-// is a cap.
+// capOf returns the spending cap of an account, and the rate of its plan, which is read only if there is a cap.
 func (l *Ledger) capOf(ctx context.Context, state account.State, terms plan.Plan) (plan.SpendingCap, plan.Rate, error) {
 	if state.SpendingCap.Amount == nil {
 		return state.SpendingCap, plan.Rate{}, nil
@@ -101,10 +100,10 @@ func (l *Ledger) capOf(ctx context.Context, state account.State, terms plan.Plan
 	return state.SpendingCap, rate, err
 }
 
-// errNewCap means that a period is to follow a newer spending cap first.
+// errNewCap means that the period must first follow a newer spending cap.
 var errNewCap = errors.New("the period follows an older spending cap")
 
-// accountEvent returns the id of the newest event of an account that is meant.
+// accountEvent returns the id of the newest event of an account for which meant reports true.
 func (l *Ledger) accountEvent(ctx context.Context, id string, meant func(account.Event) bool) (uuid.UUID, error) {
 	for recorded, err := range l.journal.Log.ReadStreamBackwards(ctx, account.Stream(id)) {
 		if err != nil {
@@ -112,7 +111,7 @@ func (l *Ledger) accountEvent(ctx context.Context, id string, meant func(account
 		}
 		decoded, err := l.journal.Registry.Decode(recorded)
 		if err != nil {
-			continue // another release wrote it
+			continue // written by another release
 		}
 		if event, is := decoded.Event.(account.Event); is && meant(event) {
 			return recorded.ID, nil

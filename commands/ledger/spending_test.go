@@ -21,7 +21,7 @@ import (
 // indieRate is 5 cents for 1,000 characters.
 var indieRate = plan.Rate{Unit: 1_000, Millis: 5_000, Currency: "usd"}
 
-// priced returns ledgers of instances at which metered plans cost indieRate.
+// priced returns ledgers of instances with metered plans at indieRate.
 func (w *world) priced(instances int) (ledgers []*commands.Ledger) {
 	for range instances {
 		keeper := w.Ledger()
@@ -31,7 +31,7 @@ func (w *world) priced(instances int) (ledgers []*commands.Ledger) {
 	return ledgers
 }
 
-// atLimit returns an account that has bought a plan and used all that it includes.
+// atLimit returns an account that has bought a plan and used all its characters.
 func (w *world) atLimit(keeper *commands.Ledger) string {
 	id := w.Open("free")
 	w.entitle(id, w.bought(plan.Indie))
@@ -60,13 +60,13 @@ func TestASpendingCapHoldsOnEveryInstanceAtOnce(t *testing.T) {
 	id := w.atLimit(both[0])
 	commandstest.Reserve(t, both[1], id, 0)
 
-	// when one of them is told of a cap, then the other one keeps it
+	// when a cap is set on one of them, then the other one keeps it
 	set := w.limit(both[0], id, 10)
 	require.Equal(t, "usd", set.Currency)
 	require.ErrorIs(t, reserveOn(t, both[1], id, 3_000), ledger.ErrSpendingCap)
 	require.NoError(t, reserveOn(t, both[1], id, 2_999))
 
-	// and when it is raised or taken away, then the other one knows it, too
+	// and when it is raised or removed, then the other one follows, too
 	w.limit(both[1], id, 15)
 	require.NoError(t, reserveOn(t, both[0], id, 1_000))
 	require.ErrorIs(t, reserveOn(t, both[0], id, 1_000), ledger.ErrSpendingCap)
@@ -74,7 +74,7 @@ func TestASpendingCapHoldsOnEveryInstanceAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, reserveOn(t, both[1], id, 1_000_000))
 
-	// and setting it again appends nothing
+	// and setting it again appends no event
 	before := w.limit(both[0], id, 7).Position
 	require.Equal(t, before, w.limit(both[0], id, 7).Position)
 	require.EqualValues(t, 4, w.Account(id).SpendingCap.Version)
@@ -124,9 +124,9 @@ func TestTheNextPeriodHasTheCapAndSpendsAnew(t *testing.T) {
 	require.ErrorIs(t, reserveOn(t, keeper, id, 1), ledger.ErrSpendingCap)
 }
 
-// A crash between the account's event and the period's leaves the rest to the to-do list.
+// After a crash between the account's event and the period's, the to-do list completes the change.
 func TestACapWhosePeriodWasCutOffIsFollowed(t *testing.T) {
-	// given instances that know a period, whose stream takes nothing
+	// given instances that know a period, and a stream that refuses appends
 	w := newWorld(t)
 	both := w.priced(2)
 	id := w.atLimit(both[0])
@@ -136,13 +136,13 @@ func TestACapWhosePeriodWasCutOffIsFollowed(t *testing.T) {
 	require.ErrorIs(t, err, eventlog.ErrUnavailable)
 	w.Log.Break("")
 
-	// when the to-do is carried out, twice, then all instances keep the cap
+	// when the to-do is executed, twice, then all instances keep the cap
 	for range 2 {
 		w.follow(both[0], id)
 	}
 	require.ErrorIs(t, reserveOn(t, both[1], id, 2_000), ledger.ErrSpendingCap)
 
-	// and its cause is the account's event, by whose actor it was set
+	// and its cause is the account's event
 	set := 0
 	for _, event := range w.Decoded(w.Stream(id)) {
 		if _, is := event.Event.(ledger.SpendingCapSet); is {

@@ -29,8 +29,8 @@ func atOnce(t *testing.T, id string, replies int, ledgers ...*commands.Ledger) {
 	wait.Wait()
 }
 
-// One instance never conflicts with itself. With several, a success makes each other one fail at most once, after
-// which it has read what it missed. So conflicts do not cause further conflicts, however many streams there are.
+// One instance never conflicts with itself. With several, a success makes each other one fail at most once, after which
+// it has read the newer events. So conflicts do not cause further conflicts, with any number of streams.
 func TestManyStreamsOfOneAccountAreNoConflictStorm(t *testing.T) {
 	const replies = 10
 	for _, instances := range []int{1, 3} {

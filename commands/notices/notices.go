@@ -34,7 +34,7 @@ type Config struct {
 	Now       func() time.Time
 	Observe   func(notice.Channel, notice.Kind, notice.Outcome)
 
-	// Address returns the e-mail address of an account's owner as a read model shows it, sealed; nil if it shows none.
+	// Address returns the sealed e-mail address of an account's owner from a read model; nil for none.
 	Address func(ctx context.Context, account string) ([]byte, error)
 }
 
@@ -54,11 +54,11 @@ func New(config Config) *Notices {
 	return &Notices{config}
 }
 
-// ID returns the id of a notice: the same at every repetition, and on each channel.
+// ID returns the id of a notice, which is the same at every repetition and on each channel.
 func ID(item todo.Item) uuid.UUID { return uuid.NewSHA1(item.Cause, []byte(item.ID)) }
 
-// Carry sends a notice by a channel, and records what became of it. A crash in between sends it again, under the same
-// id. Errors: domain.Unavailable while nothing can be sent, a *todo.NotYetError while the notice is not taken.
+// Carry sends a notice on a channel, and records the outcome. After a crash in between it is sent again, under the same
+// id. Errors: domain.Unavailable while the channel is down, a *todo.NotYetError while the notice is not accepted.
 func (n *Notices) Carry(
 	ctx context.Context, channel notice.Channel, sender port.Sender, item todo.Item,
 ) (eventlog.Position, error) {
@@ -130,13 +130,13 @@ func (n *Notices) send(
 
 const shortestPause, longestPause = 30 * time.Second, time.Hour
 
-// pause returns when a notice is tried again: after as long as it has waited already, so the pauses double.
+// pause returns the time until the next attempt, which is the age of the notice, so that pauses double.
 func (n *Notices) pause(due time.Time) time.Duration {
 	return min(max(n.Now().Sub(due), shortestPause), longestPause)
 }
 
-// recipient returns the address of the owner of an account, or of the operators, "" where there is none. Nothing is
-// wanted any more for an account that is closed.
+// recipient returns the address of the owner of an account, or of the operators, or "" if there is none. A closed
+// account wants no notices.
 func (n *Notices) recipient(ctx context.Context, id string) (address string, wanted bool, err error) {
 	if id == "" {
 		return n.Operators, true, nil

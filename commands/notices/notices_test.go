@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// server takes what is sent, unless fail is set.
+// server accepts messages, unless fail is set.
 type server struct {
 	mu   sync.Mutex
 	fail error
@@ -78,7 +78,7 @@ func (w *world) owned() string {
 	return id
 }
 
-// item returns the item of a notice about something that happens now.
+// item returns the item of a notice about an occasion now.
 func (w *world) item(n notice.Notice) todo.Item {
 	return todo.Item{ID: n.Item(), Stream: notice.Stream(n.Account, w.Clock.Now()), Due: w.Clock.Now(), Cause: uuid.New()}
 }
@@ -197,7 +197,7 @@ func TestAnOutageIsNoFailureOfANotice(t *testing.T) {
 	require.Empty(t, w.outcomes(item.Stream))
 }
 
-// A process that dies after a notice was sent, and before that is in the log, has it sent again under the same id.
+// A process that crashes after a notice was sent, and before that is in the log, sends it again under the same id.
 func TestAKillRepeatsANoticeUnderItsID(t *testing.T) {
 	w := newWorld(t)
 	item := w.item(notice.OfUsage(w.owned(), 80, 15_000))
@@ -223,7 +223,7 @@ func TestNobodyCanHaveNoticesSentWithoutEnd(t *testing.T) {
 	stream := notice.Stream(id, w.Clock.Now())
 	require.Len(t, w.outcomes(stream), 21, "what exceeds the limit is recorded once")
 
-	// others are not affected, and the account itself is heard again in the next hour
+	// others are not affected, and the account is notified again in the next hour
 	other := w.owned()
 	require.NoError(t, w.carry(w.item(notice.OfKey(other, "rk_abcd****wxyz"))))
 	w.Clock.Advance(time.Hour)

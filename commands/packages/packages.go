@@ -1,5 +1,5 @@
 // Package packages installs and removes voices of neural networks, and makes each instance run the installed ones. A
-// package is kept in the store of blobs by its hash, and unpacked in the data folder of each instance.
+// package is stored as a blob by its hash, and unpacked in the data folder of each instance.
 package packages
 
 import (
@@ -35,7 +35,7 @@ import (
 type Engines interface {
 	Open(v voicepack.Voice) error
 	Close(id string) error
-	Running() map[string]int // streams that they carry at the same time, by id
+	Running() map[string]int // number of concurrent streams that they sustain, by id
 	Measure(ctx context.Context, v voicepack.Voice) (voicepack.Measured, error)
 }
 
@@ -44,8 +44,8 @@ type Config struct {
 	Journal   *journal.Journal
 	Blobs     blobs.Store
 	Engines   Engines
-	Catalogue *speech.Catalogue // is kept up to date
-	Folder    string            // of the unpacked packages; is created if missing, and belongs to this process alone
+	Catalogue *speech.Catalogue // updated with the installed voices
+	Folder    string            // of the unpacked packages; created if missing, and used by this process alone
 	Now       func() time.Time
 	Logger    *slog.Logger
 }
@@ -54,7 +54,7 @@ type Config struct {
 type Packages struct {
 	Config
 
-	turn   sync.Mutex // of Install and Follow
+	mu     sync.Mutex // serialises Install, Follow and other changes
 	stream *journal.Cached[voicepackage.State, voicepackage.Event]
 	failed map[string]failure // by the hash of the package
 	known  atomic.Bool        // the list of installed voices was read
@@ -83,7 +83,7 @@ func New(config Config) *Packages {
 // Voice is an installed voice.
 type Voice struct {
 	voicepackage.Installed
-	Streams   int      // that this instance carries at the same time
+	Streams   int      // number of concurrent streams that this instance sustains
 	Running   bool     // on this instance
 	SpeaksFor []string // system voices
 }
@@ -117,8 +117,8 @@ func (p *Packages) shown(state voicepackage.State, installed voicepackage.Instal
 func (p *Packages) Install(
 	ctx context.Context, archive io.Reader, sha256 string, origin journal.Origin,
 ) (Voice, error) {
-	p.turn.Lock()
-	defer p.turn.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	before, _, err := journal.Load(ctx, p.Journal, stream())
 	if err != nil {
 		return Voice{}, err
@@ -146,20 +146,20 @@ func (p *Packages) Install(
 	return p.shown(state, state.Packages[state.Index(install.Voice)]), nil
 }
 
-// deleteBlobs deletes the blobs of packages that are not installed any more. One that cannot be deleted is left.
+// deleteBlobs deletes the blobs of packages that are no longer installed. It leaves a blob that cannot be deleted.
 func (p *Packages) deleteBlobs(ctx context.Context, before, after voicepackage.State) {
 	for _, old := range before.Packages {
 		if slices.ContainsFunc(after.Packages, func(i voicepackage.Installed) bool { return i.Blob == old.Blob }) {
 			continue
 		}
 		if err := p.Blobs.Delete(ctx, blobs.Address(old.Blob)); err != nil {
-			p.Logger.WarnContext(ctx, "the blob of a voice that is not installed any more is left", "blob", old.Blob,
+			p.Logger.WarnContext(ctx, "the blob of a voice that is no longer installed is left", "blob", old.Blob,
 				"error", err)
 		}
 	}
 }
 
-// rejected returns a refusal for the flaw of a package.
+// rejected returns a refusal for an invalid package.
 func rejected(err error) error {
 	var refusal *domain.Error
 	if errors.As(err, &refusal) || errors.Is(err, context.Canceled) {
@@ -168,7 +168,7 @@ func rejected(err error) error {
 	return fmt.Errorf("%w: %w", domain.Refuse(domain.Rejected, "The voice cannot be installed: "+firstLine(err)), err)
 }
 
-// firstLine returns the part of an error that can be shown, because the rest may quote a model.
+// firstLine returns the displayable part of an error: the rest may quote a model.
 func firstLine(err error) string {
 	const longest = 300
 	line, _, _ := strings.Cut(err.Error(), "\n")
@@ -181,7 +181,7 @@ func firstLine(err error) string {
 	return strings.TrimRight(string(shown[:min(len(shown), longest)]), ". ")
 }
 
-// unpack unpacks an archive into a folder with a name of its own.
+// unpack unpacks an archive into a new folder.
 func (p *Packages) unpack(archive io.Reader, sha256 string) (folder string, err error) {
 	if err := os.MkdirAll(p.Folder, 0o700); err != nil {
 		return "", fmt.Errorf("making the folder of voices: %w", err)
@@ -207,7 +207,7 @@ func (p *Packages) measured(
 		Description: pack.Description, Languages: pack.Languages, Licence: pack.Licence, Attribution: pack.Attribution,
 		Commercial: pack.Commercial, Base: pack.Base, Source: pack.Source, OwnName: pack.OwnName, At: p.Now().UTC(),
 	}
-	if _, err := install.Decide(state); err != nil { // before anything of it is stored
+	if _, err := install.Decide(state); err != nil { // before any of it is stored
 		return voicepackage.Install{}, err
 	}
 	measured, err := p.Engines.Measure(ctx, voicepack.Voice{ID: pack.ID, Languages: pack.Languages, Folder: folder})
@@ -215,7 +215,7 @@ func (p *Packages) measured(
 	return install, err
 }
 
-// addressOf returns where a package is stored: by its hash, so that one that is stored again replaces itself.
+// addressOf returns the address of a package's blob, which has its hash, so that storing it again replaces it.
 func addressOf(sha256 string) blobs.Address {
 	return blobs.Address(blobs.Owner(voicepack.BlobPrefix+sha256[:32]).Prefix() + sha256)
 }
@@ -237,8 +237,8 @@ func (p *Packages) store(ctx context.Context, address blobs.Address, folder fs.F
 
 // Remove removes a voice, and ends its speech on this instance. Errors: domain.NotFound.
 func (p *Packages) Remove(ctx context.Context, id string, origin journal.Origin) error {
-	p.turn.Lock()
-	defer p.turn.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	at := p.Now().UTC()
 	before, _, err := journal.Load(ctx, p.Journal, stream())
 	if err != nil {
@@ -253,14 +253,14 @@ func (p *Packages) Remove(ctx context.Context, id string, origin journal.Origin)
 	return p.follow(ctx)
 }
 
-// Assign has an installed voice speak for a system voice, on every instance; without a voice, the system voice speaks
+// Assign makes an installed voice speak for a system voice, on every instance. Without a voice, the system voice speaks
 // for itself again. Errors: domain.NotFound, and domain.Rejected for a voice that its licence or this machine forbids.
 func (p *Packages) Assign(ctx context.Context, system, voice string, origin journal.Origin) error {
 	if _, found := speech.LookupVoice(system); !found {
 		return domain.Refuse(domain.NotFound, "There is no such system voice")
 	}
-	p.turn.Lock()
-	defer p.turn.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	assign := voicepackage.Assign{System: system, Voice: voice, Streams: p.Engines.Running()[voice], At: p.Now().UTC()}
 	if _, _, err := journal.Execute(ctx, p.Journal, stream(), command(assign),
 		origin.Metadata(uuid.New(), assign.At)); err != nil {
@@ -280,10 +280,10 @@ func Needed(ctx context.Context, j *journal.Journal, address blobs.Address) (boo
 	}), nil
 }
 
-// Test has an installed voice speak, and measures it again.
+// Test makes an installed voice speak, and measures it again.
 func (p *Packages) Test(ctx context.Context, id string) (voicepack.Measured, error) {
-	p.turn.Lock()
-	defer p.turn.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	state, _, err := journal.Load(ctx, p.Journal, stream())
 	if err != nil {
 		return voicepack.Measured{}, err
@@ -303,11 +303,11 @@ func (p *Packages) Test(ctx context.Context, id string) (voicepack.Measured, err
 	return measured, nil
 }
 
-// Follow makes this instance run the voices that were installed on any instance. A voice that cannot run here is logged
-// once, and tried again at growing intervals.
+// Follow makes this instance run the installed voices. A voice that cannot run here is logged once, and retried at
+// growing intervals.
 func (p *Packages) Follow(ctx context.Context) error {
-	p.turn.Lock()
-	defer p.turn.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	return p.follow(ctx)
 }
 
@@ -334,13 +334,13 @@ func (p *Packages) follow(ctx context.Context) error {
 	return p.sweep(state)
 }
 
-// Voices that cannot run here are tried again after firstRetry, then after twice as long each time.
+// Voices that cannot run here are retried after firstRetry, then after twice as long each time.
 const (
 	firstRetry  = 4 * time.Second
 	lastRetries = 6 // doublings
 )
 
-// run has a voice run here, unless that failed a short time ago.
+// run starts a voice here, unless a start failed a short time ago.
 func (p *Packages) run(ctx context.Context, installed voicepackage.Installed) {
 	f := p.failed[installed.SHA256]
 	if p.Now().Before(f.next) {
@@ -358,7 +358,7 @@ func (p *Packages) run(ctx context.Context, installed voicepackage.Installed) {
 	p.failed[installed.SHA256] = failure{f.times + 1, p.Now().Add(firstRetry << min(f.times, lastRetries))}
 }
 
-// open runs a voice. Files that a crash has damaged are taken from the store of blobs again at the next time.
+// open starts a voice. Files that a crash has damaged are read from the blob store at the next attempt.
 func (p *Packages) open(ctx context.Context, installed voicepackage.Installed) error {
 	v, err := p.local(ctx, installed)
 	if err != nil {
@@ -373,7 +373,7 @@ func (p *Packages) open(ctx context.Context, installed voicepackage.Installed) e
 	return nil
 }
 
-// local returns a voice as it is in the data folder, and takes its package there if it is not.
+// local returns a voice with its folder on this instance, after unpacking its package if necessary.
 func (p *Packages) local(ctx context.Context, installed voicepackage.Installed) (voicepack.Voice, error) {
 	v := voicepack.Voice{ID: installed.Voice, Languages: installed.Languages, Cost: installed.Cost,
 		Package: installed.SHA256, Folder: filepath.Join(p.Folder, installed.SHA256)}
@@ -395,7 +395,7 @@ func (p *Packages) local(ctx context.Context, installed voicepackage.Installed) 
 	return v, nil
 }
 
-// sweep removes the folders of packages that are not installed, also those that a crash has left.
+// sweep removes the folders of packages that are not installed, including those left by crashes.
 func (p *Packages) sweep(state voicepackage.State) error {
 	entries, err := os.ReadDir(p.Folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -413,7 +413,7 @@ func (p *Packages) sweep(state voicepackage.State) error {
 	return nil
 }
 
-// voicesOf returns the voices of the catalogue: those that are installed, and the system voices for which they speak.
+// voicesOf returns the voices of the catalogue: the installed ones, and the system voices for which they speak.
 func voicesOf(state voicepackage.State) (voices []speech.Voice) {
 	for _, installed := range state.Packages {
 		voices = append(voices, voiceOf(installed))
@@ -431,7 +431,7 @@ func voicesOf(state voicepackage.State) (voices []speech.Voice) {
 	return voices
 }
 
-// voiceOf returns an installed voice of the catalogue.
+// voiceOf returns an installed voice as the catalogue has it.
 func voiceOf(p voicepackage.Installed) speech.Voice {
 	variant := "f2"
 	if p.Gender == "M" {

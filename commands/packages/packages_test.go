@@ -24,7 +24,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/voicepack"
 )
 
-// engines are those of an instance, which run anything but what is broken.
+// engines are the engines of an instance, which run any voice unless broken is set.
 type engines struct {
 	running map[string]string // folders by the voice's id
 	broken  error
@@ -55,7 +55,7 @@ func (e *engines) Measure(_ context.Context, v voicepack.Voice) (voicepack.Measu
 	return voicepack.Measured{Gain: -3, Cost: 0.1, Sound: []byte("{}")}, e.broken
 }
 
-// instance is one of several on a log and a store of blobs.
+// instance is one of several instances on a log and a blob store.
 type instance struct {
 	*packages.Packages
 	engines   *engines
@@ -101,7 +101,7 @@ func (i instance) install(t *testing.T, id string) (packages.Voice, error) {
 	return i.Install(t.Context(), bytes.NewReader(content), sum, commandstest.Operator())
 }
 
-// requireNothing fails if anything is left of packages.
+// requireNothing fails if any blob or folder of packages is left.
 func requireNothing(t *testing.T, store blobs.Store, i instance) {
 	t.Helper()
 	for blob, err := range store.List(t.Context(), "") {
@@ -137,7 +137,7 @@ func TestWhatIsInstalledRunsOnEveryInstance(t *testing.T) {
 	require.True(t, found)
 	require.Contains(t, other.engines.Running(), "toy")
 
-	// installing it again changes nothing
+	// installing it again has no effect
 	_, err = other.install(t, "toy")
 	require.NoError(t, err)
 	list, err := one.List(t.Context())
@@ -192,7 +192,7 @@ func TestWhatIsNoVoiceLeavesNothing(t *testing.T) {
 	requireNothing(t, store, one)
 }
 
-// Where a voice cannot run, it stays in the catalogue, and other voices speak in its place until it can.
+// A voice that cannot run stays in the catalogue, and other voices speak in its place until it can.
 func TestAVoiceThatCannotRunHereIsTriedAgain(t *testing.T) {
 	_, all := instances(t, 2)
 	_, err := all[0].install(t, "toy")
@@ -237,7 +237,7 @@ func TestAnotherPackageOfAVoiceTakesThePlaceOfTheFirst(t *testing.T) {
 	require.Equal(t, filepath.Join(one.folder, sum), one.engines.running["toy"])
 }
 
-// A crash may leave files that the disk has not got: they come from the store of blobs again.
+// Files that a crash has damaged are restored from the blob store.
 func TestDamagedFilesOfAVoiceAreReplaced(t *testing.T) {
 	_, all := instances(t, 2)
 	installed, err := all[0].install(t, "toy")
@@ -252,7 +252,7 @@ func TestDamagedFilesOfAVoiceAreReplaced(t *testing.T) {
 	require.Contains(t, one.engines.running, "toy")
 }
 
-// Without its blob, a voice does not run, and all others do.
+// Only the voice with a missing blob does not run.
 func TestAMissingBlobCostsItsVoiceAlone(t *testing.T) {
 	store, all := instances(t, 2)
 	lost, err := all[0].install(t, "lost")

@@ -5,7 +5,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// Events are the event types of pronunciations.
+// Events returns the event types of pronunciations.
 func Events() []eventlog.Type {
 	return eventlog.In(pronunciation.StreamPrefix,
 		eventlog.Define[pronunciation.Set]("pronunciation-set", 1),

@@ -1,5 +1,5 @@
-// Package pronunciations has the lists of words that accounts pronounce in their own way. The lists are in no read
-// model: speech needs their current state, so they are folded from their streams and cached between requests.
+// Package pronunciations manages the accounts' own pronunciations of words. The lists are in no read model: speech
+// needs their current state, so that they are folded from their streams and cached between requests.
 package pronunciations
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 )
 
-// Bounds of the cache: accounts, and their entries together, each of 1 or 2 kB.
+// Bounds of the cache: accounts, and all their entries, each of 1 or 2 kB.
 const (
 	maxOpened  = 1000
 	maxEntries = 20_000
@@ -34,7 +34,7 @@ type Pronunciations struct {
 	keys    keyring.Keyring
 	now     func() time.Time
 	opened  *lru.Cache[string, *opened] // by account
-	most    int64                       // entries in it together
+	most    int64                       // maximum number of entries in it
 }
 
 // New returns a Pronunciations; now returns the time.
@@ -53,7 +53,7 @@ type Entry struct {
 	At time.Time // of its last change
 }
 
-// opened is the list of an account. Its fields are used by the goroutine that has its turn.
+// opened is the list of an account. Its fields are used by the goroutine that holds turn.
 type opened struct {
 	turn    chan struct{}
 	stream  *journal.Cached[pronunciation.State, pronunciation.Event]
@@ -71,13 +71,13 @@ func streamOf(account string) journal.Stream[pronunciation.State, pronunciation.
 	}
 }
 
-// List returns the list of an account as it is now, in the order in which it was made, and its position in the log.
+// List returns the current list of an account, in the order of addition, and its position in the log.
 func (p *Pronunciations) List(ctx context.Context, of string) (entries []Entry, at eventlog.Position, err error) {
 	err = p.open(ctx, of, func(o *opened) { entries, at = o.entries, o.version.Position })
 	return entries, at, err
 }
 
-// Lexicon returns the list of an account as it is now, for speaking; nil if it is empty.
+// Lexicon returns the current list of an account, for speaking; nil if it is empty.
 func (p *Pronunciations) Lexicon(ctx context.Context, of string) (lexicon *speech.Lexicon, err error) {
 	err = p.open(ctx, of, func(o *opened) { lexicon = o.lexicon })
 	return lexicon, err
@@ -141,7 +141,7 @@ func (p *Pronunciations) makeRoom() {
 	}
 }
 
-// entriesOf opens the sealed entries. Those that cannot be opened any more are left out.
+// entriesOf opens the sealed entries. It omits those that cannot be decrypted any more.
 func (p *Pronunciations) entriesOf(ctx context.Context, s pronunciation.State) ([]Entry, error) {
 	entries := make([]Entry, 0, len(s.Entries))
 	for _, e := range s.Entries {
@@ -154,15 +154,15 @@ func (p *Pronunciations) entriesOf(ctx context.Context, s pronunciation.State) (
 		}
 		var content pronunciation.Content
 		if json.Unmarshal(plain, &content) != nil {
-			return nil, errors.New("reading a pronunciation: what was sealed is not one") // the cause might quote it
+			return nil, errors.New("reading a pronunciation: the sealed data is not one") // the cause might quote it
 		}
 		entries = append(entries, Entry{ID: e.ID, Pronunciation: speech.Pronunciation(content), At: e.At})
 	}
 	return entries, nil
 }
 
-// Set adds a word to the list of an account, or changes its pronunciation in this language. Setting the same again has
-// no effect. Errors: *speech.PronunciationError; domain.Denied if the list is full.
+// Set adds a word to the list of an account, or changes its pronunciation in this language. Setting the same one again
+// has no effect. Errors: *speech.PronunciationError; domain.Denied if the list is full.
 func (p *Pronunciations) Set(
 	ctx context.Context, of string, said speech.Pronunciation, origin journal.Origin,
 ) (Entry, eventlog.Position, error) {
@@ -223,7 +223,7 @@ func (p *Pronunciations) Remove(
 	return position, err
 }
 
-// Forget drops the list of an account that closes from the cache. The entries in the log are sealed with its key.
+// Forget drops the list of a closed account from the cache. The entries in the log are sealed with its key.
 func (p *Pronunciations) Forget(_ context.Context, of string) error {
 	p.opened.Remove(of)
 	return nil

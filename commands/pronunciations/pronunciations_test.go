@@ -111,7 +111,7 @@ func TestAListEndsWithItsAccount(t *testing.T) {
 	require.Equal(t, domain.Unauthenticated, domain.CodeOf(err))
 }
 
-// However many accounts have long lists, what is in memory is bounded, and what is not is read again.
+// The memory is bounded for any number of accounts with long lists, and lists that were dropped are read again.
 func TestWhatIsInMemoryIsBounded(t *testing.T) {
 	_, _, one, _ := newLists(t)
 	one.KeepAtMost(4)

@@ -7,13 +7,13 @@ import (
 )
 
 const (
-	// maxUserAgent is how many bytes of a User-Agent are looked at: the time of parsing grows with them.
+	// maxUserAgent is the number of bytes of a User-Agent that are parsed, which bounds the time.
 	maxUserAgent = 512
-	// maxLabel is the length of a label in bytes.
+	// maxLabel is the maximum length of a label in bytes.
 	maxLabel = 100
 )
 
-// deviceLabel returns what a person calls a client, such as "Chrome on macOS"; "" where its User-Agent says nothing. It
+// deviceLabel returns a client's name for people, such as "Chrome on macOS", or "" for an unknown User-Agent. It
 // consists of printable ASCII, whatever the client sent.
 func deviceLabel(userAgent string) string {
 	parsed := useragent.Parse(userAgent[:min(len(userAgent), maxUserAgent)])

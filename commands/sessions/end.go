@@ -13,11 +13,11 @@ import (
 	"github.com/recital-tts/recital/internal/events/todo"
 )
 
-// ExpiryProcess is the name of the to-do list of sessions whose time is over.
+// ExpiryProcess is the name of the to-do list of expired sessions.
 const ExpiryProcess = "expire_sessions"
 
-// End ends a session of an account. The id may be any text from a client. Errors: domain.NotFound for what is not a
-// session of the account, or is none any more.
+// End ends a session of an account. The id may be any text from a client. Errors: domain.NotFound if it is not, or no
+// longer, a session of the account.
 func (s *Sessions) End(ctx context.Context, account, id string, origin journal.Origin) (eventlog.Position, error) {
 	if !session.ValidID(id) {
 		return eventlog.Position{}, domain.Refuse(domain.NotFound, "There is no such session")
@@ -30,8 +30,8 @@ func (s *Sessions) End(ctx context.Context, account, id string, origin journal.O
 	return position, err
 }
 
-// EndShown signs the browser out that shows a cookie: its session ends, if it lives, whoever calls. The position is
-// zero where none has ended.
+// EndShown signs out the browser with a cookie: its session ends, whoever the caller is. The position is zero if there
+// is no live session.
 func (s *Sessions) EndShown(ctx context.Context, cookie string, origin journal.Origin) (eventlog.Position, error) {
 	shown, ok := session.ParseCookie(cookie)
 	if !ok {
@@ -43,18 +43,18 @@ func (s *Sessions) EndShown(ctx context.Context, cookie string, origin journal.O
 	}
 	origin.Actor = eventlog.Actor{Kind: eventlog.ActorAccount, Account: state.Account, Session: shown.ID}
 	position, err := s.End(ctx, state.Account, shown.ID, origin)
-	if domain.CodeOf(err) == domain.NotFound { // it has ended meanwhile
+	if domain.CodeOf(err) == domain.NotFound { // it has ended in the meantime
 		return eventlog.Position{}, nil
 	}
 	return position, err
 }
 
-// EndReplayed ends a session one of whose replaced secrets was shown after its overlap.
+// EndReplayed ends a session after one of its replaced secrets was used later than its overlap.
 func (s *Sessions) EndReplayed(ctx context.Context, account, id string) error {
 	return s.endAs(ctx, account, id, session.Replayed)
 }
 
-// Expire ends the session of a stream if its time is over. The cause is the event that opened it.
+// Expire ends the session of a stream if it has expired. The cause is the event that opened it.
 func (s *Sessions) Expire(ctx context.Context, stream string, opened uuid.UUID) (eventlog.Position, error) {
 	at := s.Now().UTC()
 	command := todo.CommandID(ExpiryProcess, stream, opened)

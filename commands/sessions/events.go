@@ -5,7 +5,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// Events are the event types of sessions.
+// Events returns the event types of sessions.
 func Events() []eventlog.Type {
 	return eventlog.In(session.StreamPrefix,
 		eventlog.Define[session.Opened]("session-opened", 1),

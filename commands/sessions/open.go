@@ -18,12 +18,13 @@ import (
 type Client struct {
 	UserAgent string
 	Address   string // its IP address
-	Country   string // as a trusted edge has it; "" where none does
+	Country   string // from a trusted edge; "" for none
 	Provider  string // of the identity
-	CrossSite bool   // the page that the session is for is on another site than the service
+	CrossSite bool   // the page that uses the session is on another site than the service
 }
 
-// Opened is a session that was just opened: the only moment at which its cookie is known.
+// Opened is a session that was just opened. Its cookie is not stored, so that this is the only time at which it is
+// known.
 type Opened struct {
 	Cookie    string
 	ID        string
@@ -54,8 +55,8 @@ func (s *Sessions) Open(ctx context.Context, id string, client Client, origin jo
 	return Opened{Cookie: cookie.Value(), ID: cookie.ID, ExpiresAt: open.ExpiresAt, Position: position}, nil
 }
 
-// opening returns the time at which a session of an account opens, in microseconds, as read models have it. It is later
-// than the last time at which the account revoked all sessions, also where an instance did that whose clock is ahead.
+// opening returns the time at which a session of an account opens, in microseconds, as in read models. It is later than
+// the last time at which the account revoked all sessions, even if an instance with a clock ahead did that.
 func (s *Sessions) opening(ctx context.Context, id string) (time.Time, error) {
 	state, _, err := s.Accounts.State(ctx, id)
 	switch {
@@ -73,7 +74,7 @@ func (s *Sessions) opening(ctx context.Context, id string) (time.Time, error) {
 	return revoked.Add(time.Microsecond), nil
 }
 
-// describe seals what is personal of a client.
+// describe seals the personal data of a client.
 func (s *Sessions) describe(ctx context.Context, id, account string, client Client) (session.Open, error) {
 	open := session.Open{Session: id, Account: account, Country: s.country(client), Provider: client.Provider,
 		CrossSite: client.CrossSite}
@@ -103,14 +104,14 @@ func (s *Sessions) country(client Client) string {
 	return s.Countries(client.Address)
 }
 
-// endSurplus ends the oldest sessions of an account that has too many. What fails is left to the next sign-in. Of
-// sign-ins at the same time the last one in the log sees all others, so their number settles at the limit.
+// endSurplus ends the oldest sessions of an account that has too many. After a failure the next sign-in ends them. Of
+// concurrent sign-ins the last one in the log sees all others, so that their number settles at the limit.
 func (s *Sessions) endSurplus(ctx context.Context, account, opened string, at eventlog.Position) {
 	if s.Shown == nil {
 		return
 	}
 	ids, err := s.Shown(ctx, account, at)
-	kept := 1 // the one that was opened
+	kept := 1 // the new one
 	for _, id := range ids {
 		if id == opened {
 			continue
@@ -129,7 +130,7 @@ func (s *Sessions) endAs(ctx context.Context, account, id string, reason session
 	at := s.Now().UTC()
 	end := session.End{Account: account, Reason: reason, At: at}
 	_, _, err := journal.Execute(ctx, s.Journal, stream(id), end, journal.System().Metadata(uuid.New(), at))
-	if domain.CodeOf(err) == domain.NotFound { // it has ended, and the read model does not show it yet
+	if domain.CodeOf(err) == domain.NotFound { // it has ended, but the read model does not show that yet
 		return nil
 	}
 	return err

@@ -15,7 +15,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// Config configures Sessions. The first group is needed.
+// Config configures Sessions. The fields in the first group are required.
 type Config struct {
 	Journal  *journal.Journal
 	Keys     keyring.Keyring
@@ -24,10 +24,9 @@ type Config struct {
 	Now      func() time.Time
 	Logger   *slog.Logger
 
-	// Countries returns the country of an IP address, "" where it is not known. Nil knows none.
+	// Countries returns the country of an IP address, or "" for an unknown one. It may be nil.
 	Countries func(address string) string
-	// Shown returns the ids of the sessions of an account that the read model shows when it has reached a position, the
-	// newest first.
+	// Shown returns the ids of an account's sessions in the read model, once that has reached a position, newest first.
 	Shown func(ctx context.Context, account string, at eventlog.Position) (ids []string, err error)
 }
 
@@ -38,13 +37,13 @@ type Accounts interface {
 
 // Limits bound sessions.
 type Limits struct {
-	Length time.Duration // from the sign-in on, however much the session is used
+	Length time.Duration // from the sign-in, independent of the session's use
 	Idle   time.Duration // without a use, to within session.SeenEvery
 	Rotate time.Duration // after which a secret is replaced
 	Live   int           // sessions of an account; the oldest ends when there are more
 }
 
-// Sessions carries out the commands on sessions.
+// Sessions executes the commands on sessions.
 type Sessions struct {
 	Config
 	random io.Reader // of ids and secrets
@@ -59,7 +58,7 @@ func (s *Sessions) State(ctx context.Context, id string) (session.State, eventlo
 	return state, version.Revision, err
 }
 
-// stream is that of a session, loaded since its secret was last replaced.
+// stream returns the stream of a session, loaded from the last replacement of its secret.
 func stream(id string) journal.Stream[session.State, session.Event] {
 	return journal.Stream[session.State, session.Event]{Name: session.Stream(id), Evolve: session.Evolve}
 }

@@ -32,7 +32,7 @@ var limits = sessions.Limits{Length: 30 * day, Idle: 7 * day, Rotate: day, Live:
 const chrome = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) " +
 	"Chrome/142.0.0.0 Safari/537.36"
 
-// house opens sessions with a real keyring. Its read model shows everything at once.
+// house opens sessions with a real keyring. Its read model is always up to date.
 type house struct {
 	*commandstest.World
 	*sessions.Sessions
@@ -114,7 +114,7 @@ func TestNoAccountNoSession(t *testing.T) {
 }
 
 func TestASessionThatIsOpenedAfterAllWereRevokedIsNotRevoked(t *testing.T) {
-	// given sessions that were revoked by an instance whose clock is ahead
+	// given sessions that were revoked by an instance with a clock that is ahead
 	h := newHouse(t)
 	_, err := h.World.Accounts.RevokeSessions(t.Context(), h.account, journal.System())
 	require.NoError(t, err)
@@ -210,7 +210,7 @@ func TestASecretIsReplacedWhileRequestsAreOnTheirWay(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, second, again)
 
-	// and after a while the first one is worth nothing
+	// and later the first one is invalid
 	h.Clock.Advance(session.Overlap)
 	_, err = h.Use(t.Context(), first, false, journal.System())
 	require.ErrorIs(t, err, session.ErrInvalid)

@@ -11,7 +11,7 @@ import (
 	"github.com/recital-tts/recital/domain/session"
 )
 
-// Due reports whether Use would do anything for a session in a state.
+// Due reports whether Use would have an effect on a session in a state.
 func (s *Sessions) Due(state session.State, shown session.Cookie, keepsOld bool) bool {
 	return state.Due(shown.Hash(), s.Now(), s.rotate(keepsOld))
 }
@@ -25,7 +25,7 @@ func (s *Sessions) rotate(keepsOld bool) time.Duration {
 
 const never = time.Duration(math.MaxInt64)
 
-// Use records that a session is in use. It returns the cookie that replaces the one that was shown, or the same, which
+// Use records that a session is in use. It returns the cookie that replaces the given one, or the same cookie, as
 // keepsOld demands. Errors: session.ErrInvalid.
 func (s *Sessions) Use(
 	ctx context.Context, shown session.Cookie, keepsOld bool, origin journal.Origin,

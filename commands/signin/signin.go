@@ -1,5 +1,5 @@
-// Package signin signs people in whom an identity provider knows: it finds or opens the account of the identity, and
-// opens a session.
+// Package signin signs in people whom an identity provider has authenticated: it finds or opens the account of the
+// identity, and opens a session.
 package signin
 
 import (
@@ -20,24 +20,24 @@ import (
 	"github.com/recital-tts/recital/internal/providers/signin"
 )
 
-// Accounts are what a sign-in needs of accounts. Each method may be repeated: what was done has no further effect. An
-// account that is closed is account.ErrClosed.
+// Accounts is the part of accounts that a sign-in needs. Each method can be repeated without further effect. The error
+// for a closed account is account.ErrClosed.
 type Accounts interface {
-	// Open opens the account of an identity. free is what the identity's last account has left, nil for nothing.
+	// Open opens the account of an identity. free is the last free period of the identity's closed account; nil for none.
 	Open(ctx context.Context, account, identity string, free *identity.FreePeriod, origin journal.Origin) error
 	RecordProfile(ctx context.Context, account string, p signin.Person, origin journal.Origin) error
-	// Identity returns the identity that an account was opened for, "" for none.
+	// Identity returns the identity for which an account was opened, or "" for none.
 	Identity(ctx context.Context, account string) (string, error)
 }
 
-// Sessions open sessions.
+// Sessions opens sessions.
 type Sessions interface {
 	Open(ctx context.Context, account string, client Client, origin journal.Origin) (Session, error)
 }
 
-// FreePeriods tell what accounts have used of their characters.
+// FreePeriods returns the free periods of accounts.
 type FreePeriods interface {
-	// FreePeriodOf returns the free period that an account is in, nil if it is in none.
+	// FreePeriodOf returns the current free period of an account, or nil.
 	FreePeriodOf(ctx context.Context, account string) (*identity.FreePeriod, error)
 }
 
@@ -48,18 +48,18 @@ type Keys interface {
 	Seal(ctx context.Context, account string, plaintext []byte, use string) ([]byte, error)
 }
 
-// Client is the browser that a session is opened for.
+// Client is the browser that signs in.
 type Client struct {
 	UserAgent string
 	Address   string
-	Country   string // of the address, where a trusted header says it
+	Country   string // of the address, from a trusted header
 	Provider  string // by which the person signed in, such as "idp_1"
 	CrossSite bool   // the page that the person goes to is on another site than the service
 }
 
 // Session is a session that was just opened.
 type Session struct {
-	Cookie    string // its value: the only moment at which it is known
+	Cookie    string // its value, which is not stored
 	ExpiresAt time.Time
 	Position  eventlog.Position
 }
@@ -75,7 +75,7 @@ type SignIns struct {
 	now      func() time.Time
 }
 
-// Config is what SignIns rest on.
+// Config configures SignIns.
 type Config struct {
 	Journal     *journal.Journal
 	Keys        Keys
@@ -94,7 +94,7 @@ func New(c Config) *SignIns {
 	}
 }
 
-// Arrival is a person who comes from a provider.
+// Arrival is a person who returns from a provider.
 type Arrival struct {
 	Person    signin.Person
 	UTMSource string
@@ -102,8 +102,8 @@ type Arrival struct {
 }
 
 // SignIn opens a session for a person. At the first time, and after the person's account was closed, it opens an
-// account, too. Each step is repeated at each sign-in and has no effect where it was done, so a sign-in completes what
-// an earlier one has left undone.
+// account, too. Each step is repeated at each sign-in without further effect, so that a sign-in completes an
+// interrupted one.
 func (s *SignIns) SignIn(ctx context.Context, a Arrival, origin journal.Origin) (Session, error) {
 	id, err := s.identify(ctx, a.Person)
 	if err != nil {
@@ -118,7 +118,7 @@ func (s *SignIns) SignIn(ctx context.Context, a Arrival, origin journal.Origin) 
 		if !errors.Is(err, account.ErrClosed) {
 			return session, err
 		}
-		// The closing has not come to the identity yet. The person need not wait for it.
+		// The closing has not reached the identity yet. The person need not wait for it.
 		if err := s.release(ctx, id, owner.Account); err != nil {
 			return Session{}, err
 		}
@@ -142,18 +142,18 @@ func (s *SignIns) claim(ctx context.Context, id string, a Arrival, origin journa
 	if err := kept.Refresh(ctx); err != nil {
 		return identity.State{}, err
 	}
-	if kept.State().Account == "" && a.UTMSource != "" { // sealing makes the account a key
+	if kept.State().Account == "" && a.UTMSource != "" { // sealing creates a key for the account
 		var err error
 		if claim.SealedUTMSource, err = s.keys.Seal(ctx, claim.Account, []byte(a.UTMSource),
 			identity.SealedForUTMSource); err != nil {
-			return identity.State{}, fmt.Errorf("sealing where a person came from: %w", err)
+			return identity.State{}, fmt.Errorf("sealing the source of a visit: %w", err)
 		}
 	}
 	state, _, err := kept.Execute(ctx, claim, origin.As(claim.Account).Metadata(uuid.New(), at))
 	return state, err
 }
 
-// enter opens what is missing of the account, and a session.
+// enter completes the account, and opens a session.
 func (s *SignIns) enter(
 	ctx context.Context, id string, owner identity.State, a Arrival, origin journal.Origin,
 ) (Session, error) {
@@ -171,7 +171,7 @@ func (s *SignIns) enter(
 	return session, nil
 }
 
-// Release ends the tie between an account that is closed and the identity that it was opened for. It may be repeated.
+// Release ends the tie between a closed account and the identity for which it was opened. It can be repeated.
 func (s *SignIns) Release(ctx context.Context, account string) error {
 	id, err := s.accounts.Identity(ctx, account)
 	if err != nil || id == "" {

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var ada = signin.Person{Issuer: "https://idp.example", Subject: "subject-1815", Name: "Ada Lovelace",
 	Email: "ada@example.com"}
 
-// house signs people in, with real accounts, sessions and keys. The free periods are what a test says.
+// house signs people in, with real accounts, sessions and keys. The test sets the free periods.
 type house struct {
 	*commandstest.World
 	*commands.SignIns
@@ -68,7 +68,7 @@ func (h *house) instance() *commands.SignIns {
 	})
 }
 
-// breaks fails once, if the test wants it, as if recitald died at this point.
+// breaks fails once at the step in broken, as if recitald crashed there.
 func (h *house) breaks(step string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -142,7 +142,7 @@ func (h *house) enter(who signin.Person) string {
 	return h.entered[len(h.entered)-1]
 }
 
-// close closes an account, without what follows from it.
+// close closes an account without the further steps of its closing.
 func (h *house) close(id string) {
 	h.T.Helper()
 	stream := journal.Stream[account.State, account.Event]{Name: account.Stream(id), Evolve: account.Evolve}
@@ -151,7 +151,7 @@ func (h *house) close(id string) {
 	require.NoError(h.T, err)
 }
 
-// everything returns every event of the log.
+// everything returns all events of the log.
 func (h *house) everything() (all []eventlog.Recorded) {
 	h.T.Helper()
 	ctx, cancel := context.WithCancel(h.T.Context())
@@ -235,7 +235,7 @@ func TestTheLogDoesNotRevealWhoSignsIn(t *testing.T) {
 	}
 }
 
-// Between each two appends of a sign-in recitald may die.
+// recitald may crash between any two appends of a sign-in.
 func TestASignInCompletesWhatAnEarlierOneHasLeft(t *testing.T) {
 	for _, step := range []string{"open", "profile", "session"} {
 		t.Run(step, func(t *testing.T) {
@@ -300,14 +300,14 @@ func TestAfterAClosingAnotherAccountOpensAndTheFreePeriodGoesOn(t *testing.T) {
 			events := commandstest.Fold[account.Event](h.World, account.Stream(second))
 			require.Equal(t, (*account.FreePeriod)(free), events[0].(account.Opened).FreePeriod)
 
-			// and the closing, which comes again, leaves the new account alone
+			// and a repeated closing does not release the new account
 			require.NoError(t, h.Release(t.Context(), first))
 			require.Equal(t, second, h.enter(ada))
 		})
 	}
 }
 
-// The free period is not lost when the second opening is cut short.
+// The free period is not lost in a crash of the second opening.
 func TestTheFreePeriodSurvivesACrash(t *testing.T) {
 	h := newHouse(t)
 	first := h.enter(ada)

@@ -1,5 +1,5 @@
-// Package skips lets operators skip events that cannot be handled, and publishes the skips to everything that decodes
-// the events of the log.
+// Package skips lets operators skip events that cannot be handled, and publishes the skips to all decoders of the log's
+// events.
 package skips
 
 import (
@@ -24,7 +24,7 @@ import (
 // followEvery is the interval between reads of the stream. They cost little, because the stream hardly ever changes.
 const followEvery = 500 * time.Millisecond
 
-// ErrNoEvent is returned for an event that is not at the given place in the log.
+// ErrNoEvent refuses an event that is not at the given place in the log.
 var ErrNoEvent = domain.Refuse(domain.NotFound, "The log does not have this event")
 
 var errReadable = domain.Refuse(domain.Rejected, "This release can read the event, and no read model has stopped at it")
@@ -35,7 +35,7 @@ type Skips struct {
 	log     *slog.Logger
 	now     func() time.Time
 
-	reading sync.Mutex // one at a time; guards stream and changed
+	reading sync.Mutex // one read at a time; guards stream and changed
 	stream  *journal.Cached[skip.State, skip.Event]
 	changed []func()
 
@@ -95,8 +95,8 @@ func (s *Skips) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// publish publishes the state. The unconfirmed skips come first, so that a state which was folded without an event
-// never admits a credential that the event may have revoked.
+// publish publishes the state. The unconfirmed skips are published first, so that a state without a skipped event never
+// admits a credential that the event may have revoked.
 func (s *Skips) publish() {
 	state := s.stream.State()
 	s.mu.Lock()
@@ -146,7 +146,7 @@ func (s *Skips) List() []skip.Skip {
 	return all
 }
 
-// Unconfirmed reports whether an event of a stream is skipped that may have revoked a credential.
+// Unconfirmed reports whether a skipped event of a stream may have revoked a credential.
 func (s *Skips) Unconfirmed(stream string) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -165,7 +165,7 @@ type By struct {
 	Why  string
 }
 
-// Place is the place of an event that is to be skipped.
+// Place is the place of an event to be skipped.
 type Place struct {
 	Event    uuid.UUID
 	Stream   string
@@ -225,7 +225,7 @@ func (s *Skips) Confirm(ctx context.Context, event uuid.UUID, by By) (skip.Skip,
 	})
 }
 
-// known returns an event that is skipped, also if another instance has just skipped it.
+// known returns a skipped event, even if another instance has just skipped it.
 func (s *Skips) known(ctx context.Context, event uuid.UUID) (skip.Skip, error) {
 	if err := s.Refresh(ctx); err != nil {
 		return skip.Skip{}, err
@@ -240,7 +240,7 @@ func (s *Skips) known(ctx context.Context, event uuid.UUID) (skip.Skip, error) {
 }
 
 // execute executes a command, and publishes its outcome in this instance immediately. It returns the skip of the event
-// as it is then.
+// after that.
 func (s *Skips) execute(ctx context.Context, event string, by By, command func(time.Time) journal.Decider[skip.State,
 	skip.Event],
 ) (skip.Skip, error) {

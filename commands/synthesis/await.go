@@ -15,8 +15,8 @@ type ahead struct {
 	err   error
 }
 
-// AwaitAudio returns when the first audio is available, so that a failure until then can be reported before anything
-// is sent. It is called before Write or Whole, in the same goroutine. After an error the reply cannot be used.
+// AwaitAudio returns when the first audio is available, so that an earlier failure can be reported before the reply is
+// sent. It is called before Write or Whole, in the same goroutine. After an error the reply cannot be used.
 func (r *Reply) AwaitAudio(ctx context.Context) error {
 	piece, err := r.stream.Next(ctx)
 	r.ahead = &ahead{piece, err}

@@ -10,21 +10,21 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 )
 
-// Keepsake is the content of a clip in addition to its Synthesis.
-type Keepsake struct {
-	Debug            bool   // saves the result as a clip; a session's result is always saved
-	Language         string // in the words of the request; "" where it was to be detected
+// SaveOptions are the options of saving the result as a clip.
+type SaveOptions struct {
+	Debug            bool   // saves the result; a session's result is always saved
+	Language         string // as in the request; "" if it was to be detected
 	OriginalText     string
 	OriginalLanguage string
 }
 
-// kept reports whether the result is saved as a clip: a browser's user finds everything spoken in the list of clips.
-func (s Synthesis) kept() bool { return s.Keep.Debug || s.Origin.Actor.Session != "" }
+// saves reports whether the result is saved as a clip: a browser's user finds all results in the list of clips.
+func (s Synthesis) saves() bool { return s.Save.Debug || s.Origin.Actor.Session != "" }
 
-// draftClip prepares the clip, if one is to be saved, so that its id is known before there is audio, and a text is not
-// spoken if the clip cannot be saved. The audio that Whole collects is also the clip's.
+// draftClip prepares the clip, if one is to be saved, so that its id is known before the audio, and speech does not
+// begin if the clip cannot be saved. The audio that Whole collects is also the clip's.
 func (r *Reply) draftClip(ctx context.Context) (err error) {
-	if !r.synthesis.kept() || r.synthesiser.Clips == nil {
+	if !r.synthesis.saves() || r.synthesiser.Clips == nil {
 		return nil
 	}
 	if r.clip, err = r.synthesiser.Clips.Draft(ctx, r.synthesis.Account, r.synthesis.content()); err != nil ||
@@ -36,7 +36,7 @@ func (r *Reply) draftClip(ctx context.Context) (err error) {
 }
 
 // saveClip saves the delivered audio as a clip, if one is to be saved. It continues if the client disconnects
-// meanwhile. A clip that cannot be saved is logged and does not fail the reply: the client has paid for its audio.
+// meanwhile. A failure is logged and does not fail the reply: the client has paid for its audio.
 func (r *Reply) saveClip(ctx context.Context, kept *clips.Audio) {
 	if r.clip.ID == "" {
 		return
@@ -58,13 +58,13 @@ func (r *Reply) length() time.Duration {
 func (s Synthesis) recording(draft clips.Draft, length time.Duration) clips.Recording {
 	return clips.Recording{
 		Draft: draft, Voice: s.Voice, Language: s.spokenLanguage(), Speed: s.Speed, Audio: s.Audio,
-		Characters: s.characters(), Length: length, Seed: s.Seed, Debug: s.Keep.Debug, Settings: s.settings(),
+		Characters: s.characters(), Length: length, Seed: s.Seed, Debug: s.Save.Debug, Settings: s.settings(),
 	}
 }
 
 func (s Synthesis) content() clip.Content {
 	return clip.Content{
-		Text: s.Text, Language: s.Keep.Language, OriginalText: s.Keep.OriginalText, OriginalLanguage: s.Keep.OriginalLanguage,
+		Text: s.Text, Language: s.Save.Language, OriginalText: s.Save.OriginalText, OriginalLanguage: s.Save.OriginalLanguage,
 		Solver: s.Prosody.Solver,
 	}
 }

@@ -31,16 +31,16 @@ import (
 	"github.com/recital-tts/recital/internal/testing/proptest"
 )
 
-// archive is a studio that keeps results as clips, in a real folder, with a real keyring.
+// archive is a studio that saves results as clips, in a real folder, with a real keyring.
 type archive struct {
 	*studio
 	*clipstest.Archive
 	clips  *clips.Clips
 	models *shownTo
-	late   time.Duration // how far the clock of the clips is ahead
+	late   time.Duration // by which the clock of the clips is ahead
 }
 
-// shownTo notes which read models were waited for last, and where.
+// shownTo records the last awaited read models, and the position.
 type shownTo struct {
 	models   []readmodel.Model
 	position eventlog.Position
@@ -68,14 +68,14 @@ func (a *archive) useStore(store blobs.Store, timeout time.Duration) {
 	a.Synthesiser.Clips = a.clips
 }
 
-// keep is an order whose result becomes a clip.
+// keep is an order with a result that is saved as a clip.
 func keep(id, text string, format audio.Format) synthesis.Synthesis {
 	o := order(id, text, format)
-	o.Keep = synthesis.Keepsake{Debug: true, OriginalText: "Es war einmal.", OriginalLanguage: "de"}
+	o.Save = synthesis.SaveOptions{Debug: true, OriginalText: "Es war einmal.", OriginalLanguage: "de"}
 	return o
 }
 
-// saved is the event of a clip.
+// saved returns the event of a clip.
 func (a *archive) saved(id string) clip.Saved {
 	a.T.Helper()
 	events := commandstest.Fold[clip.Event](a.World, clip.Stream(id))
@@ -83,7 +83,7 @@ func (a *archive) saved(id string) clip.Saved {
 	return events[0].(clip.Saved)
 }
 
-// save has a text spoken and kept, and gives the clip's id and the audio.
+// save speaks and saves a text, and returns the clip's id and the audio.
 func (a *archive) save(account, text string) (id, sound string) {
 	a.T.Helper()
 	reply := a.begin(a.T.Context(), keep(account, text, audio.PCMS16LE))
@@ -109,7 +109,7 @@ func TestWhatWasHandedOverIsSaved(t *testing.T) {
 	for name, take := range ways {
 		for _, format := range []audio.Format{audio.MP3, audio.WAV, audio.ULaw, audio.PCMS16LE} {
 			t.Run(name+" as "+string(format), func(t *testing.T) {
-				// when a reply is taken that shall be kept
+				// when a reply that is to be saved is delivered
 				account := a.Open("indie")
 				o := keep(account, story, format)
 				o.Language, o.Speed, o.Seed, o.Model, o.Length = "auto", 1.5, 7, "aurora", 0
@@ -121,7 +121,7 @@ func TestWhatWasHandedOverIsSaved(t *testing.T) {
 				sound := take(reply, o.Audio)
 				require.True(t, clip.ValidID(reply.Clip()))
 
-				// then the event says what it is
+				// then the event describes the clip
 				saved := a.saved(reply.Clip())
 				require.Equal(t, sound, a.Read(saved.Account, saved.Blob))
 				require.WithinDuration(t, time.Now(), saved.At, commandstest.Patience)
@@ -139,7 +139,7 @@ func TestWhatWasHandedOverIsSaved(t *testing.T) {
 					Debug:    true, Sealed: saved.Sealed, At: saved.At,
 				}, saved)
 
-				// and only who has the account's key learns what was said
+				// and the text can be read only with the account's key
 				content, err := a.Keys.Open(t.Context(), account, saved.Sealed, clip.SealedFor(reply.Clip()))
 				require.NoError(t, err)
 				var c clip.Content
@@ -147,7 +147,7 @@ func TestWhatWasHandedOverIsSaved(t *testing.T) {
 				require.Equal(t, clip.Content{Text: story, OriginalText: "Es war einmal.", OriginalLanguage: "de",
 					Solver: "any words"}, c)
 
-				// and the reply has waited until both the characters and the clip are shown
+				// and the reply has waited until both the characters and the clip are visible
 				require.Equal(t, []readmodel.Model{readmodel.Usage, readmodel.Clips}, a.models.models)
 				require.Equal(t, a.lastOf(clip.Stream(reply.Clip())), a.models.position)
 				require.EqualValues(t, utf8.RuneCountInString(story), a.Books(account).Settled)
@@ -158,7 +158,7 @@ func TestWhatWasHandedOverIsSaved(t *testing.T) {
 	require.NotContains(t, a.Logged.String(), "Once upon")
 }
 
-// lastOf is the position of a stream's last event.
+// lastOf returns the position of a stream's last event.
 func (a *archive) lastOf(stream string) (position eventlog.Position) {
 	a.T.Helper()
 	for recorded, err := range a.World.Log.ReadStream(a.T.Context(), stream, 0) {
@@ -177,7 +177,7 @@ func TestNothingIsSavedThatWasNotAskedFor(t *testing.T) {
 	require.Empty(t, a.Files())
 }
 
-// What a session speaks is of the playground: it is kept, also without debug, and counted as such.
+// Speech with a session is always saved, and counted as the playground's.
 func TestWhatASessionSpeaksIsKept(t *testing.T) {
 	a := newArchive(t)
 	account := a.Open("free")
@@ -212,7 +212,7 @@ func inBrowser(id string, format audio.Format) synthesis.Synthesis {
 	return o
 }
 
-// only returns the one clip of an account, and what it says.
+// only returns the only clip of an account, and its content.
 func (a *archive) only(account string) (saved clip.Saved, content clip.Content) {
 	a.T.Helper()
 	var all []clip.Saved
@@ -229,7 +229,7 @@ func (a *archive) only(account string) (saved clip.Saved, content clip.Content) 
 	return all[0], content
 }
 
-// What a WebSocket in the browser has delivered is one clip, whether the client finishes or leaves.
+// The delivered audio of a browser's WebSocket is one clip, whether the client finishes or leaves.
 func TestWhatABrowserSpeaksOverAWebSocketIsKept(t *testing.T) {
 	a := newArchive(t)
 	for _, format := range []audio.Format{audio.MP3, audio.WAV, audio.PCMS16LE} {
@@ -278,7 +278,7 @@ func TestOverAWebSocketNothingElseIsKept(t *testing.T) {
 	require.NoError(t, <-byKey.done)
 	require.Empty(t, a.Files())
 
-	// and without the keyring nothing is spoken
+	// and without the keyring speech does not begin
 	_, err := a.Pool.Exec(t.Context(), `alter schema keyring rename to keyring_away`)
 	require.NoError(t, err)
 	before, heard := len(a.Books(account).Events), &audience{}
@@ -298,14 +298,14 @@ func TestTheSameResultTwiceIsTwoClips(t *testing.T) {
 	require.Equal(t, sound, same)
 	require.NotEqual(t, a.saved(first).Blob, a.saved(second).Blob)
 
-	// so that deleting one leaves the other
+	// so that deleting one keeps the other
 	kept := a.saved(second)
 	_, err := a.clips.Delete(t.Context(), first, account, commandstest.Operator())
 	require.NoError(t, err)
 	require.Equal(t, sound, a.Read(kept.Account, kept.Blob))
 }
 
-// Whoever hangs up, whenever, saves nothing, and pays as without a clip.
+// A client that disconnects saves no clip, and pays as without one.
 func TestRepliesThatAreCutAreNotSaved(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -364,7 +364,7 @@ func TestWhoGoesWhenAllIsHandedOverHasSavedIt(t *testing.T) {
 	require.Equal(t, "leah", a.saved(reply.Clip()).Voice)
 }
 
-// The trouble of a store costs the clip, never the audio that was paid for.
+// A failure of the store loses the clip, never the audio that was paid for.
 func TestAClipThatCannotBeKeptCostsNoReply(t *testing.T) {
 	a := newArchive(t)
 	account := a.Open("indie")
@@ -387,7 +387,7 @@ func TestAClipThatCannotBeKeptCostsNoReply(t *testing.T) {
 	require.NotContains(t, a.Logged.String(), "Once upon")
 }
 
-// All audio is sent before the store is asked, so a store that hangs delays nothing but the end.
+// All audio is sent before the store is called, so that a hanging store delays only the end.
 func TestAStoreThatHangsCostsNoReply(t *testing.T) {
 	a := newArchive(t)
 	account := a.Open("indie")
@@ -422,7 +422,8 @@ func TestAStoreThatHangsCostsNoReply(t *testing.T) {
 	require.Empty(t, a.Files())
 }
 
-// Without room for its audio a clip could not be saved: nothing is spoken, nor reserved, and other speech goes on.
+// Without room for its audio a clip could not be saved: it is refused before speech and reservation, and other speech
+// continues.
 func TestAClipWithoutRoomIsRefusedBeforeAnythingIsSpoken(t *testing.T) {
 	a := newArchive(t)
 	account := a.Open("indie")
@@ -441,7 +442,8 @@ func TestAClipWithoutRoomIsRefusedBeforeAnythingIsSpoken(t *testing.T) {
 	a.requireIdle(account)
 }
 
-// Without the keyring a clip could not be saved: nothing is spoken, nor reserved, and other speech goes on.
+// Without the keyring a clip could not be saved: it is refused before speech and reservation, and other speech
+// continues.
 func TestAClipThatCouldNotBeSavedIsRefusedBeforeAnythingIsSpoken(t *testing.T) {
 	a := newArchive(t)
 	account, known := a.Open("indie"), a.Open("indie")
@@ -457,10 +459,10 @@ func TestAClipThatCouldNotBeSavedIsRefusedBeforeAnythingIsSpoken(t *testing.T) {
 
 	reply := a.begin(t.Context(), order(account, "Hello.", audio.WAV))
 	require.NoError(t, reply.Write(t.Context(), io.Discard))
-	id, _ := a.save(known, "Hello again.") // with the key that was read before
+	id, _ := a.save(known, "Hello again.") // with the cached key
 	require.Equal(t, known, a.saved(id).Account)
 	a.requireIdle(account)
 }
 
-// showsNothing is a read model that shows no blobs.
+// showsNothing is a read model without blobs.
 func showsNothing(context.Context, []blobs.Address) (map[blobs.Address]bool, error) { return nil, nil }

@@ -15,29 +15,29 @@ type Kind string
 
 // The kinds of syntheses.
 const (
-	Streamed  Kind = "streamed"  // a reply that is written while it is made
+	Streamed  Kind = "streamed"  // a reply that is written during the synthesis
 	Collected Kind = "collected" // a reply that is sent when it is complete
 	Spoken    Kind = "unit"      // a unit of a session
 )
 
-// Outcome is what became of a synthesis.
+// Outcome is the outcome of a synthesis.
 type Outcome string
 
 // The outcomes of a synthesis.
 const (
 	Done    Outcome = "done"
-	Refused Outcome = "refused" // the account may not, or the text or voice cannot be
-	Cut     Outcome = "cut"     // the client left, or took too long
+	Refused Outcome = "refused" // no permission, or invalid text or voice
+	Cut     Outcome = "cut"     // the client disconnected, or was too slow
 	Failed  Outcome = "failed"
 )
 
-// Observation is a synthesis that has ended, for metrics.
+// Observation is the metrics of a synthesis.
 type Observation struct {
 	Kind       Kind
 	Format     audio.Format
 	Outcome    Outcome
-	FirstAudio time.Duration // from its beginning until its first audio was handed to the connection; 0 if none was
-	Characters int64         // that count
+	FirstAudio time.Duration // until the first audio was passed to the connection; 0 if none was
+	Characters int64         // delivered characters
 }
 
 // watch measures one synthesis.
@@ -47,7 +47,7 @@ type watch struct {
 	left       bool // audio was not accepted
 }
 
-// delivered notes what became of a piece of audio that was handed to the connection.
+// delivered records the result of passing a piece of audio to the connection.
 func (w *watch) delivered(ctx context.Context, bytes int, err error) {
 	switch {
 	case err != nil:
@@ -73,7 +73,7 @@ func outcomeOf(ctx context.Context, w watch, err error) Outcome {
 	switch {
 	case err == nil:
 		return Done
-	case w.left, ctx.Err() != nil, errors.Is(err, context.Canceled), errors.Is(err, errDawdled):
+	case w.left, ctx.Err() != nil, errors.Is(err, context.Canceled), errors.Is(err, errTooSlow):
 		return Cut
 	case code != "" && code != domain.Unavailable, errors.As(err, &busy), errors.As(err, &tooLong),
 		errors.Is(err, ErrNoRoom), errors.Is(err, ErrNoShare):

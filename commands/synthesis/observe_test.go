@@ -14,7 +14,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio"
 )
 
-// observed collects what becomes of syntheses.
+// observed collects the observations of syntheses.
 type observed struct {
 	mu  sync.Mutex
 	all []synthesis.Observation
@@ -26,7 +26,7 @@ func (o *observed) note(one synthesis.Observation) {
 	o.all = append(o.all, one)
 }
 
-// take returns what was observed since the last time. Whether there was audio is all that its time is compared by.
+// take returns the observations since the last call. Their times are reduced to whether there was audio.
 func (o *observed) take() (all []synthesis.Observation) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -49,7 +49,7 @@ func TestEverySynthesisIsObservedOnceAsItEnded(t *testing.T) {
 	}
 	whole := int64(len([]rune(story)))
 
-	// what is heard in full
+	// complete ones
 	require.NoError(t, s.begin(t.Context(), characters).Write(t.Context(), io.Discard))
 	becomes(synthesis.Observation{Kind: synthesis.Streamed, Format: audio.Raw, Outcome: synthesis.Done, FirstAudio: 1,
 		Characters: whole})
@@ -63,7 +63,7 @@ func TestEverySynthesisIsObservedOnceAsItEnded(t *testing.T) {
 	becomes(synthesis.Observation{Kind: synthesis.Spoken, Format: audio.Raw, Outcome: synthesis.Done, FirstAudio: 1,
 		Characters: 11})
 
-	// what the client leaves
+	// those that the client leaves
 	require.ErrorIs(t, s.begin(t.Context(), characters).Write(t.Context(), &client{}), errHungUp)
 	becomes(synthesis.Observation{Kind: synthesis.Streamed, Format: audio.Raw, Outcome: synthesis.Cut})
 	listener := &audience{onAudio: func(synthesis.Chunk) error { return errHungUp }}
@@ -73,14 +73,14 @@ func TestEverySynthesisIsObservedOnceAsItEnded(t *testing.T) {
 	require.ErrorIs(t, <-talk.done, errHungUp)
 	becomes(synthesis.Observation{Kind: synthesis.Spoken, Format: audio.Raw, Outcome: synthesis.Cut})
 
-	// what is refused
+	// refused ones
 	held := commandstest.Reserve(t, s.Synthesiser.Ledger, free, commandstest.FreeLimit)
 	_, err = s.Begin(t.Context(), order(free, story, audio.MP3))
 	require.Error(t, err)
 	becomes(synthesis.Observation{Kind: synthesis.Streamed, Format: audio.MP3, Outcome: synthesis.Refused})
 	commandstest.Settle(t, s.Synthesiser.Ledger, held, 0)
 
-	// and what fails
+	// and failed ones
 	s.Speaker = speech.NewSpeaker(breaking{s.engines, "Then it rained"})
 	require.ErrorIs(t, s.begin(t.Context(), characters).Write(t.Context(), io.Discard), speech.ErrEngineFailed)
 	failed := seen.take()

@@ -21,21 +21,21 @@ import (
 	"github.com/recital-tts/recital/internal/speech/rendering"
 )
 
-var errTaken = errors.New("the reply was carried out or given up before")
+var errTaken = errors.New("the reply was executed or abandoned before")
 
-// Reply is the audio of a synthesis in progress. It is run by one call of Write, or of Whole if the synthesis says so;
-// if neither is called before the context of Begin ends, the reservation and the slot are given back.
+// Reply is the audio of a synthesis in progress. It is run by one call of Write, or of Whole if the synthesis demands
+// that. If neither is called before the context of Begin ends, the reservation and the slot are given back.
 type Reply struct {
 	synthesiser *Synthesiser
 	synthesis   Synthesis
-	voice       speech.Voice            // as of the beginning: the reply continues after its deletion
-	cast        map[string]speech.Voice // those that markup names
+	voice       speech.Voice            // at the start: the reply continues after its deletion
+	cast        map[string]speech.Voice // the voices named in markup
 	lexicon     *speech.Lexicon
 	until       time.Time    // when the reply is interrupted, so that it is settled before its reservation expires
 	clip        clips.Draft  // of the clip to be saved; its id is "" if there is none
-	kept        *clips.Audio // of the clip, collected by Write
+	kept        *clips.Audio // audio of the clip, collected by Write
 	saved       bool         // the clip was saved
-	wordTimes   string       // id under which the word times are stored, "" if they are not
+	wordTimes   string       // id under which the word times are stored; "" if they are not
 	slot        *Slot
 	whole       *spool.File // of a reply that Whole collects
 	reservation ledger.Reservation
@@ -45,20 +45,19 @@ type Reply struct {
 	ahead       *ahead      // read before it is written
 	taken       atomic.Bool // by Write, Whole or abandon
 
-	watch    watch
-	handed   int64             // characters of the segments that were delivered
-	pcm      int64             // bytes of the samples that were encoded
-	position eventlog.Position // of the settlement, or of the clip after it
-	models   []readmodel.Model // those that contain it
-	stale    bool
-	timings  []speech.Timing
+	watch     watch
+	delivered int64             // characters of the delivered segments
+	pcm       int64             // bytes of the encoded samples
+	position  eventlog.Position // of the settlement, or of the clip after it
+	models    []readmodel.Model // the read models that contain it
+	stale     bool
+	timings   []speech.Timing
 }
 
 // Begin reserves the characters of the text while the synthesis of its first segment is already running, and returns
-// when the reservation is in the log. Errors, before anything is reserved: *speech.MarkupError if the text is markup
-// with an error; those of Voices; *BusyError if too many syntheses of the account are running; ErrNoRoom and ErrNoShare
-// if there is no place for a reply that is collected.
-// Then: domain.PaymentRequired if the characters do not suffice.
+// when the reservation is in the log. Errors before the reservation: *speech.MarkupError for invalid markup; those of
+// Voices; *BusyError if too many syntheses of the account are running; ErrNoRoom and ErrNoShare if there is no place
+// for a reply that is collected. Then: domain.PaymentRequired if the characters do not suffice.
 func (s *Synthesiser) Begin(ctx context.Context, synthesis Synthesis) (*Reply, error) {
 	begun := time.Now()
 	reply, err := s.tryBegin(ctx, synthesis)
@@ -76,7 +75,7 @@ func (s *Synthesiser) tryBegin(ctx context.Context, synthesis Synthesis) (*Reply
 		return nil, err
 	}
 	reply := &Reply{synthesiser: s, synthesis: synthesis}
-	if err := reply.engage(ctx); err != nil {
+	if err := reply.resolveVoices(ctx); err != nil {
 		return nil, err
 	}
 	reply.until = time.Now().Add(s.longest())
@@ -97,8 +96,8 @@ func (s *Synthesiser) tryBegin(ctx context.Context, synthesis Synthesis) (*Reply
 	return reply, nil
 }
 
-// engage finds the voices that speak, and how the account has words spoken.
-func (r *Reply) engage(ctx context.Context) (err error) {
+// resolveVoices looks up the voices that speak, and the account's pronunciations.
+func (r *Reply) resolveVoices(ctx context.Context) (err error) {
 	speaking := func(id string) (speech.Voice, error) {
 		return r.synthesiser.Voices.Speaking(ctx, r.synthesis.Account, id)
 	}
@@ -135,7 +134,7 @@ func (r *Reply) begin(ctx context.Context) error {
 	begin.Go(func() error { return r.stream.Admitted(ctx) })
 	begin.Go(func() (err error) {
 		r.warning, err = r.stream.Warning(ctx)
-		if other := speech.StandIn(r.synthesis.Keep.Language); other != "" {
+		if other := speech.StandIn(r.synthesis.Save.Language); other != "" {
 			r.warning = strings.TrimPrefix(r.warning+"; "+other, "; ")
 		}
 		return err
@@ -143,8 +142,8 @@ func (r *Reply) begin(ctx context.Context) error {
 	return begin.Wait()
 }
 
-// abandon gives back what Begin has reserved, unless the reply is being run: Begin failed, or the client disconnected
-// before the first byte.
+// abandon gives back the slot and the reservation, unless the reply is being run: Begin failed, or the client
+// disconnected before the first byte.
 func (r *Reply) abandon() {
 	if !r.taken.CompareAndSwap(false, true) {
 		return
@@ -154,7 +153,7 @@ func (r *Reply) abandon() {
 	r.close()
 }
 
-// take makes the caller the one that runs the reply.
+// take makes the caller the only one that runs the reply.
 func (r *Reply) take(ctx context.Context) error {
 	if r.taken.CompareAndSwap(false, true) {
 		return nil
@@ -166,16 +165,16 @@ func (r *Reply) take(ctx context.Context) error {
 }
 
 // Write writes the audio to w as it becomes available, settles the delivered part, even after an error, and returns
-// when the settlement is visible in the account, at most 2 s after it was made. A segment counts when w has accepted
-// all audio up to its end. It ends with an error after Synthesiser.Longest.
+// when the settlement is visible in the account, but at most 2 s later. A segment counts when w has accepted all audio
+// up to its end. It ends with an error after Synthesiser.Longest.
 func (r *Reply) Write(ctx context.Context, w io.Writer) (err error) {
 	if err := r.take(ctx); err != nil {
 		return err
 	}
 	defer r.Release()
 	defer func() { r.observe(ctx, err) }()
-	speaking := r.speakInTime(ctx, r.kept.Beside(w))
-	awaitWordTimes := r.keepWordTimes(ctx)
+	speaking := r.speakInTime(ctx, r.kept.Tee(w))
+	awaitWordTimes := r.storeWordTimes(ctx)
 	defer awaitWordTimes()
 	if err := r.settle(ctx); err != nil {
 		return errors.Join(speaking, err)
@@ -195,11 +194,11 @@ func (r *Reply) speakInTime(ctx context.Context, w io.Writer) error {
 	return r.speak(ctx, w)
 }
 
-// speak delivers the audio. No work is left running when it returns.
+// speak delivers the audio. When it returns, all its work has ended.
 func (r *Reply) speak(ctx context.Context, w io.Writer) error {
 	defer r.close()
 	err := rendering.Render(ctx, r, r.encoder.Encode, func(piece speech.Piece, encoded []byte) error {
-		return r.hand(ctx, w, piece, encoded)
+		return r.deliver(ctx, w, piece, encoded)
 	})
 	if err != nil {
 		return err
@@ -211,14 +210,14 @@ func (r *Reply) speak(ctx context.Context, w io.Writer) error {
 	return r.write(ctx, w, encoded)
 }
 
-// hand counts a segment once w has accepted all audio that came with it.
-func (r *Reply) hand(ctx context.Context, w io.Writer, piece speech.Piece, encoded []byte) error {
+// deliver counts a segment once w has accepted all its audio.
+func (r *Reply) deliver(ctx context.Context, w io.Writer, piece speech.Piece, encoded []byte) error {
 	r.pcm += int64(len(piece.PCM))
 	if err := r.write(ctx, w, encoded); err != nil {
 		return err
 	}
 	if piece.SegmentEnd {
-		r.handed += spokenCharacters(piece)
+		r.delivered += spokenCharacters(piece)
 		r.timings = append(r.timings, piece.Timings...)
 	}
 	return nil
@@ -253,7 +252,7 @@ func (s Synthesis) observation() Observation {
 
 func (r *Reply) observe(ctx context.Context, err error) {
 	o := r.synthesis.observation()
-	o.Characters = r.handed
+	o.Characters = r.delivered
 	r.synthesiser.observe(ctx, o, r.watch, err)
 }
 
@@ -261,11 +260,11 @@ func (r *Reply) observe(ctx context.Context, err error) {
 func (r *Reply) settle(ctx context.Context) error {
 	settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), SettleTimeout)
 	defer cancel()
-	position, err := r.synthesiser.Ledger.Settle(settle, r.reservation, r.handed)
+	position, err := r.synthesiser.Ledger.Settle(settle, r.reservation, r.delivered)
 	if err != nil {
 		return fmt.Errorf("settling a synthesis: %w", err)
 	}
-	// The other read models are not waited for: that one of them has stopped does not make the reply stale.
+	// The other read models are not awaited: a stopped one must not make the reply stale.
 	r.position, r.models = position, []readmodel.Model{readmodel.Usage}
 	return nil
 }
@@ -279,8 +278,8 @@ func (r *Reply) awaitVisible(ctx context.Context) {
 // ID returns the id of the synthesis in the log.
 func (r *Reply) ID() string { return r.reservation.ID.String() }
 
-// Clip returns the id of the clip that will be saved when the audio was delivered, or "" if none was requested. The
-// clip of a reply that Whole collects is named once it has been saved, and not at all if that failed.
+// Clip returns the id of the clip that will be saved after the delivery of the audio, or "" if none was requested. For
+// a reply that Whole collects it is "" until the clip has been saved.
 func (r *Reply) Clip() string {
 	if r.synthesis.Whole && !r.saved {
 		return ""
@@ -288,30 +287,30 @@ func (r *Reply) Clip() string {
 	return r.clip.ID
 }
 
-// WordTimes returns the id under which the word times can be read when the audio was delivered, or "" if they were
+// WordTimes returns the id under which the word times can be read after the delivery of the audio, or "" if they were
 // not requested.
 func (r *Reply) WordTimes() string { return r.wordTimes }
 
-// Concurrency returns the number of syntheses of the account that run here, including this one, and the maximum of
-// its plan; both are 0 if there is no limit.
+// Concurrency returns the number of concurrent syntheses of the account on this instance, including this one, and the
+// maximum of its plan; both are 0 if there is no limit.
 func (r *Reply) Concurrency() (current, limit int) { return r.slot.Concurrency() }
 
-// Seed returns the seed that produces the same audio again.
+// Seed returns the seed with which the audio can be reproduced.
 func (r *Reply) Seed() int64 { return r.synthesis.Seed }
 
-// Warning returns a sentence about differences between the request and the audio, or "" if there are none.
+// Warning returns a sentence about differences between the request and the audio, or "".
 func (r *Reply) Warning() string { return r.warning }
 
 // Allowance returns the account's allowance, with this reply's characters among the reserved ones.
 func (r *Reply) Allowance() ledger.Allowance { return r.reservation.Allowance }
 
 // Charged returns the number of characters that were settled. It is called after Write.
-func (r *Reply) Charged() int64 { return r.handed }
+func (r *Reply) Charged() int64 { return r.delivered }
 
 // Characters returns the number of reserved characters.
 func (r *Reply) Characters() int64 { return r.reservation.Characters }
 
-// close stops everything that is still running.
+// close stops all work in progress.
 func (r *Reply) close() {
 	if r.stream != nil {
 		r.stream.Close()

@@ -23,15 +23,15 @@ type Session struct {
 	// Used only by Speak.
 	to       Listener
 	watch    watch        // of the unit
-	voice    speech.Voice // of the unit: one that is deleted speaks no other
+	voice    speech.Voice // of the unit: a deleted voice is not used for the next one
 	encoder  audio.Encoder
 	samples  int64             // passed to the encoder
-	quiet    int64             // samples of silence at their end
+	quiet    int64             // trailing samples of silence
 	finished bool              // the encoder was finished
-	resting  bool              // the encoder was given back
+	resting  bool              // the encoder was returned
 	position eventlog.Position // of the last settlement, or of the clip
 	models   []readmodel.Model // those that contain it
-	keeping  *keeping          // the clip; nil before anything is spoken, and where none is saved
+	recorder *clipRecorder     // the clip; nil before speech begins, and if none is saved
 }
 
 // Listener receives the output of a Session, in order. A call returns when its argument has been delivered to the
@@ -40,7 +40,7 @@ type Listener interface {
 	Audio(Chunk) error
 	// Flushed is called when all audio of a flush has been delivered and settled; the nonce is Flush's.
 	Flushed(nonce *int64) error
-	// Cleared is called when the text was dropped; the nonce is Reset's.
+	// Cleared is called after text was dropped; the nonce is Reset's.
 	Cleared(nonce *int64) error
 }
 
@@ -60,11 +60,11 @@ var ErrDrained = errors.New("the session was drained")
 
 var (
 	errReset   = errors.New("the text was reset")
-	errDawdled = domain.Refuse(domain.Invalid, "The audio was not taken in time")
+	errTooSlow = domain.Refuse(domain.Invalid, "The audio was not taken in time")
 )
 
-// Converse opens a session. The text of the synthesis is not used. If times is set, chunks have timings. Once
-// draining is closed, flushed text is still spoken and all other text is dropped. Errors: those of Voices.
+// Converse opens a session. The text of the synthesis is not used. If times is set, chunks have timings. Once draining
+// is closed, flushed text is still spoken and all other text is dropped. Errors: those of Voices.
 func (s *Synthesiser) Converse(
 	ctx context.Context, synthesis Synthesis, times bool, draining <-chan struct{},
 ) (*Session, error) {
@@ -93,8 +93,8 @@ func (s *Session) Finish(ctx context.Context) error {
 	return s.script.finish(ctx)
 }
 
-// Reset drops the text that was not spoken, and stops audio that was not delivered. It waits while too many resets
-// were not reported, until ctx ends.
+// Reset drops text that was not spoken, and stops audio that was not delivered. It waits while too many resets are
+// unreported, until ctx ends.
 func (s *Session) Reset(ctx context.Context, nonce *int64) error { return s.script.reset(ctx, nonce) }
 
 // Speak delivers the audio to a listener as the text arrives. It returns nil after Finish, when the settlement is
@@ -137,7 +137,7 @@ func (s *Session) speak(ctx context.Context) error {
 	}
 }
 
-// clear reports that text was dropped. Flushes that were overtaken are reported as well: they have no audio to come.
+// clear reports that text was dropped. It also reports the overtaken flushes, because no audio will follow for them.
 func (s *Session) clear(ctx context.Context, r reset) error {
 	if err := s.dropTail(ctx); err != nil {
 		return err
@@ -161,7 +161,7 @@ func (s *Session) awaitVisible(ctx context.Context) {
 }
 
 func (s *Session) close() {
-	s.keeping.discard()
+	s.recorder.discard()
 	if s.encoder != nil {
 		s.encoder.Close()
 	}

@@ -34,7 +34,7 @@ func (s *Session) expel(ctx context.Context, e end) ([]byte, error) {
 	return nil, nil
 }
 
-// quietAfter returns after which time without anything to do the encoder is given back, 0 if there is none.
+// quietAfter returns the idle time after which the encoder is returned; 0 if there is none.
 func (s *Session) quietAfter() time.Duration {
 	switch {
 	case s.encoder == nil || s.resting:
@@ -45,7 +45,7 @@ func (s *Session) quietAfter() time.Duration {
 	return quietEncoder
 }
 
-// rest returns the encoder until there is more to speak, after the delivery of its buffered audio.
+// rest returns the encoder until there is more text, after the delivery of its buffered audio.
 func (s *Session) rest(ctx context.Context) error {
 	if err := s.deliverTail(ctx, end{flush: true}); err != nil {
 		return err
@@ -57,7 +57,7 @@ func (s *Session) rest(ctx context.Context) error {
 // now returns the length of the audio so far, in milliseconds.
 func (s *Session) now() int64 { return s.samples * 1000 / int64(s.synthesiser.Speaker.SampleRate()) }
 
-// maxChunk is the largest chunk that clients handle well, in bytes.
+// maxChunk is the size in bytes of the largest chunk that clients handle well.
 const maxChunk = 64 << 10
 
 // chunkLength returns the duration of a chunk of maxChunk bytes, in milliseconds.

@@ -14,7 +14,7 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// gate is a Listener that takes nothing until it is open.
+// gate is a Listener that accepts no output until it is open.
 type gate struct {
 	ctx  context.Context
 	open chan struct{}
@@ -33,7 +33,7 @@ func (g gate) pass() error {
 	}
 }
 
-// mute is a session whose commands are queued behind a listener that takes nothing. It never speaks, so it needs no
+// mute is a session with commands queued behind a listener that accepts no output. It never speaks, so it needs no
 // processes.
 type mute struct {
 	*synthesis.Session
@@ -52,7 +52,7 @@ func converseMute(t testing.TB) *mute {
 	return m
 }
 
-// A client that sends commands or tiny pieces of text, and takes nothing, is read from no further once its queue is
+// A client that sends commands or tiny pieces of text, and accepts no output, is not read any further once its queue is
 // full.
 func TestWhatAClientMayQueueIsBounded(t *testing.T) {
 	takes := func(m *mute) error { close(m.open); return nil }
@@ -76,7 +76,7 @@ func TestWhatAClientMayQueueIsBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				// given a client that takes nothing
+				// given a client that accepts no output
 				m := converseMute(t)
 				require.NoError(t, m.Reset(m.ctx, nonce(1)))
 				synctest.Wait()
@@ -96,7 +96,7 @@ func TestWhatAClientMayQueueIsBounded(t *testing.T) {
 				require.LessOrEqual(t, accepted, c.most)
 				require.Less(t, heap()-before, int64(1<<20), "bytes")
 
-				// and goes on when it takes again, or drops its text
+				// and it continues when it accepts output, or drops its text
 				stopped := accepted
 				require.NoError(t, c.then(m))
 				synctest.Wait()
@@ -114,7 +114,7 @@ func heap() int64 {
 	return int64(stats.HeapAlloc)
 }
 
-// The work of many commands is counted in bytes that were allocated: 8 times as many may cost about 8 times as much.
+// The work of many commands is measured in allocated bytes: 8 times as many may cost about 8 times as much.
 func TestTheWorkOfManyCommandsIsInProportion(t *testing.T) {
 	for name, send := range map[string]func(*mute) error{
 		"resets": func(m *mute) error { return m.Reset(m.ctx, nonce(1)) },
@@ -132,7 +132,7 @@ func TestTheWorkOfManyCommandsIsInProportion(t *testing.T) {
 	}
 }
 
-// work returns the bytes allocated for n commands, of which as many are queued as may be before the client takes.
+// work returns the bytes allocated for n commands, with the maximum queued before the client accepts output.
 func work(t *testing.T, n int, send func(*mute) error) (bytes float64) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

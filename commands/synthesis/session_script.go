@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// maxWaiting bounds the queue, in characters: reading from the client pauses until there is room.
+	// maxWaiting bounds the queue, in characters: reading from the client pauses while it is full.
 	maxWaiting = 32 << 10
-	// markWeight is the weight of a flush or a reset in characters, so that these are bounded, too.
+	// markWeight is the weight of a flush or a reset in characters, so that their number is bounded, too.
 	markWeight = 16
 	// maxUnit bounds the characters of a unit, like those of a request.
 	maxUnit = 5000
@@ -39,10 +39,10 @@ type passage struct {
 	nonce   *int64 // of the flush
 }
 
-// reset is a reset that was not reported yet. It has dropped the text before it.
+// reset is an unreported reset. It has dropped the text before it.
 type reset struct {
 	nonce     *int64
-	overtaken []*int64 // the nonces of the flushes that it overtook
+	overtaken []*int64 // nonces of the flushes that it overtook
 }
 
 func (r reset) weight() int { return markWeight * (1 + len(r.overtaken)) }
@@ -53,8 +53,8 @@ type part struct {
 	language string
 }
 
-// unit is the text that is spoken under one reservation: the text up to a flush, or the segments that were complete
-// when the previous unit had been spoken.
+// unit is the text that is spoken under one reservation: the text up to a flush, or the segments that were complete at
+// the end of the previous unit.
 type unit struct {
 	parts []part
 	flush bool // a flush follows: no audio may remain in the encoder
@@ -69,7 +69,7 @@ func (u unit) characters() (n int64) {
 	return n
 }
 
-// step is the next thing to do: a unit, or a mark that was reached.
+// step is the next step: a unit, or a mark that was reached.
 type step struct {
 	mark  mark
 	unit  unit
@@ -77,33 +77,33 @@ type step struct {
 	reset reset
 }
 
-// script is the text of a session from its arrival until it is spoken. It is taken in this order: resets, segments that
-// are ready, the text in the segmenter, the passages, the end.
+// script is the text of a session from its arrival until it is spoken. It is taken in this order: resets, ready
+// segments, the text in the segmenter, the passages, the end.
 type script struct {
 	language string
 	draining <-chan struct{}
-	news     chan struct{} // of capacity 1: there is something to do
-	room     chan struct{} // of capacity 1: something was done
+	news     chan struct{} // of capacity 1: there may be a next step
+	room     chan struct{} // of capacity 1: there may be room
 
 	mu         sync.Mutex
-	resets     []reset // not reported yet
+	resets     []reset // unreported
 	unreported int     // their weight
 	ready      []part  // segmented, to be spoken
 	segmenter  speech.Segmenter
 	passages   []passage // only the last one may lack its flush
-	end        mark      // markFinish or markDrain: no more text is accepted
+	end        mark      // markFinish or markDrain: further text is ignored
 	waiting    int       // weight of the text and its flushes
 	heard      strings.Builder
 	hearing    int               // characters in heard
-	later      bool              // not the first segment since the beginning, a flush or a reset
-	interrupt  func(cause error) // stops the unit that is being spoken
+	later      bool              // this is not the first segment since the start, a flush or a reset
+	interrupt  func(cause error) // stops the current unit
 }
 
 func newScript(language string, draining <-chan struct{}) *script {
 	return &script{language: language, draining: draining, news: make(chan struct{}, 1), room: make(chan struct{}, 1)}
 }
 
-// add waits for room, as flush, finish and reset do. After the end it has no effect.
+// add waits for room, like flush, finish and reset. After the end it has no effect.
 func (s *script) add(ctx context.Context, text string) error {
 	return s.accept(ctx, utf8.RuneCountInString(text), func() {
 		last := s.open()
@@ -144,8 +144,8 @@ func (s *script) accept(ctx context.Context, weight int, put func()) error {
 	})
 }
 
-// reset overtakes everything queued, and the unit that is being spoken. It waits while too many resets are not
-// reported: these have stopped the unit already.
+// reset overtakes all queued text and the current unit. It waits while too many resets are unreported: these have
+// stopped the unit already.
 func (s *script) reset(ctx context.Context, nonce *int64) error {
 	return s.whenRoom(ctx, func() bool {
 		if s.unreported >= maxWaiting {
@@ -168,7 +168,7 @@ func (s *script) reset(ctx context.Context, nonce *int64) error {
 	})
 }
 
-// whenRoom calls put until it reports that there was room.
+// whenRoom calls put until that reports that there was room.
 func (s *script) whenRoom(ctx context.Context, put func() bool) error {
 	locked := func() bool {
 		s.mu.Lock()
@@ -201,7 +201,7 @@ func (s *script) forget() {
 	s.hearing, s.later = 0, false
 }
 
-// drain keeps what precedes the last flush, and ends after it.
+// drain keeps the text up to the last flush, and ends after it.
 func (s *script) drain() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -218,7 +218,7 @@ func (s *script) drain() {
 	signal(s.room)
 }
 
-// next waits for the next step. After the time quiet without one it returns the mark markQuiet; 0 means never.
+// next waits for the next step. After the time quiet without one it returns markQuiet; 0 means never.
 func (s *script) next(ctx context.Context, quiet time.Duration) (step, error) {
 	draining := s.draining
 	var silence <-chan time.Time
@@ -343,7 +343,7 @@ func (s *script) takeUnit() unit {
 	return u
 }
 
-// giveBack returns parts of a unit that were not begun, unless a reset has dropped them.
+// giveBack returns the remaining parts of a unit, unless a reset has dropped them.
 func (s *script) giveBack(parts []part) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -357,8 +357,7 @@ func (s *script) giveBack(parts []part) {
 	signal(s.news)
 }
 
-// speaking sets the function that stops the unit which begins now; if a reset came before, the unit is stopped at
-// once.
+// speaking sets the function that stops the new unit. If there is an unreported reset, the unit is stopped immediately.
 func (s *script) speaking(interrupt func(cause error)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -327,7 +327,7 @@ func TestAResetStopsTheAudioAndDropsTheText(t *testing.T) {
 	close(release)
 	talk.awaitTold(t, "cleared 3")
 	require.Equal(t, []string{"audio", "flushed 1", "cleared 2", "cleared 3"}, talk.told())
-	require.Zero(t, s.totalOf(id), "no segment was handed over as a whole")
+	require.Zero(t, s.totalOf(id), "no segment was delivered over as a whole")
 
 	talk.say(t, "Again.")
 	talk.finish(t)
@@ -454,7 +454,7 @@ func TestASlowListenerStopsTheSynthesis(t *testing.T) {
 	s.requireIdle(id)
 }
 
-// counting counts the jobs of an engine, which does the first of them. The others are done in a moment.
+// counting counts the jobs of an engine, and only executes the first of them. The others end immediately.
 type counting struct {
 	speech.Engine
 	real int
@@ -471,7 +471,7 @@ func (c *counting) Speak(ctx context.Context, job speech.Job) (speech.Utterance,
 	return c.Engine.Speak(ctx, job)
 }
 
-// click is the speech of a job that is over as it begins.
+// click is the speech of a job that ends immediately.
 type click struct{ over bool }
 
 func (c *click) Next(context.Context) ([]byte, error) {
@@ -561,7 +561,7 @@ func TestEnginesThatAreKilledUnderASession(t *testing.T) {
 	s.requireIdle(id)
 }
 
-// lastTotal returns what was settled since the last call.
+// lastTotal returns the characters settled since the last call.
 func lastTotal(s *studio, id string) int64 {
 	total := s.totalOf(id)
 	before := s.seen
@@ -626,8 +626,8 @@ func TestASessionEndsWithItsContext(t *testing.T) {
 	s.requireIdle(id)
 }
 
-// With a slow listener a flush is split into several reservations, so that none expires before it is settled; one
-// that is too slow for a single segment is disconnected.
+// With a slow listener a flush is split into several reservations, so that none expires before it is settled. A
+// listener that is too slow for a single segment is disconnected.
 func TestASlowListenerNeverOutlivesItsReservation(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -658,13 +658,13 @@ func TestASlowListenerNeverOutlivesItsReservation(t *testing.T) {
 	s.requireIdle(id)
 }
 
-// A client that is quiet gives its encoder back, and hears of a clause that it has not flushed what the encoder held.
-// What it hears later is as if the encoder had stayed.
+// A quiet client's encoder is returned, after the client has received the buffered audio of an unflushed clause. Later
+// audio is as if the encoder had stayed.
 func TestAQuietSessionGivesItsEncoderBack(t *testing.T) {
 	s := newStudio(t)
 	id := s.Open("enterprise")
 	for i, format := range audio.Formats() {
-		times := i%2 == 0 // whatever the format: they are not the encoder's
+		times := i%2 == 0 // whatever the format: they do not depend on the encoder
 		t.Run(fmt.Sprintf("%s, times %t", format, times), func(t *testing.T) {
 			speak := func(quiet bool) (heard []byte) {
 				s.QuietEncoder = time.Hour
@@ -702,7 +702,7 @@ func TestAQuietSessionHearsWhatTheEncoderHeld(t *testing.T) {
 	require.Eventually(t, func() bool { return s.totalOf(id) > 0 && s.codecs.Stats().Streams == 0 }, commandstest.Patience,
 		time.Millisecond)
 	before := talk.length()
-	// when the session ends without a further word, then nothing of the clause is left to deliver
+	// when the session ends without a further word, then no audio of the clause remains to be delivered
 	talk.drain()
 	require.ErrorIs(t, <-talk.done, synthesis.ErrDrained)
 	require.Equal(t, before, talk.length())

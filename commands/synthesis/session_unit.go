@@ -17,7 +17,7 @@ import (
 )
 
 // speakUnit reserves, speaks and settles a unit. A reset ends it without an error. If the account's plan limits
-// concurrent syntheses, the unit waits for a slot: an idle session occupies none.
+// concurrent syntheses, the unit waits for a slot: an idle session has none.
 func (s *Session) speakUnit(ctx context.Context, u unit) error {
 	whole, interrupt := context.WithCancelCause(ctx)
 	defer interrupt(nil)
@@ -29,18 +29,18 @@ func (s *Session) speakUnit(ctx context.Context, u unit) error {
 	}
 	defer slot.Release()
 	s.watch = watch{begun: time.Now()}
-	handed, err := s.speakInSlot(ctx, whole, interrupt, u)
-	s.synthesiser.observe(ctx, Observation{Kind: Spoken, Format: s.synthesis.Audio.Format, Characters: handed}, s.watch,
+	delivered, err := s.speakInSlot(ctx, whole, interrupt, u)
+	s.synthesiser.observe(ctx, Observation{Kind: Spoken, Format: s.synthesis.Audio.Format, Characters: delivered}, s.watch,
 		err)
 	return err
 }
 
-// speakInSlot returns the number of characters that were settled.
+// speakInSlot returns the number of settled characters.
 func (s *Session) speakInSlot(
 	ctx, whole context.Context, interrupt context.CancelCauseFunc, u unit,
-) (handed int64, err error) {
-	dawdling := time.AfterFunc(s.synthesiser.longest(), func() { interrupt(errDawdled) })
-	defer dawdling.Stop()
+) (delivered int64, err error) {
+	timeout := time.AfterFunc(s.synthesiser.longest(), func() { interrupt(errTooSlow) })
+	defer timeout.Stop()
 
 	if s.voice, err = s.synthesiser.Voices.Speaking(whole, s.synthesis.Account, s.synthesis.Voice); err != nil {
 		return 0, unlessReset(because(whole, err))
@@ -59,14 +59,14 @@ func (s *Session) speakInSlot(
 		first.Close()
 		return 0, err
 	}
-	handed, speaking := s.speakParts(ctx, whole, u, first)
-	if err := s.settle(ctx, reservation, handed); err != nil {
+	delivered, speaking := s.speakParts(ctx, whole, u, first)
+	if err := s.settle(ctx, reservation, delivered); err != nil {
 		return 0, errors.Join(speaking, err)
 	}
-	return handed, unlessReset(speaking)
+	return delivered, unlessReset(speaking)
 }
 
-// pronounce returns parts in which the words of a lexicon are said as it has them.
+// pronounce applies a lexicon to parts.
 func pronounce(lexicon *speech.Lexicon, parts []part) []part {
 	out := make([]part, 0, len(parts))
 	for _, p := range parts {
@@ -94,7 +94,7 @@ func (s *Session) start(ctx context.Context, p part) *speech.Stream {
 	return s.synthesiser.Speaker.SpeakPart(ctx, request, p.Part)
 }
 
-// reserve reserves the unit's characters while its first part is synthesised.
+// reserve reserves the unit's characters while its first part is being synthesised.
 func (s *Session) reserve(ctx context.Context, u unit) (ledger.Reservation, error) {
 	var reservation ledger.Reservation
 	var begin errgroup.Group
@@ -107,14 +107,14 @@ func (s *Session) reserve(ctx context.Context, u unit) (ledger.Reservation, erro
 		s.synthesiser.Ledger.GiveBack(reservation)
 		return ledger.Reservation{}, fmt.Errorf("beginning to speak: %w", err)
 	}
-	s.synthesis.Plan = reservation.Allowance.Plan // it may have changed since the session was opened
+	s.synthesis.Plan = reservation.Allowance.Plan // the plan may have changed since the session was opened
 	return reservation, nil
 }
 
-// speakParts delivers the parts one after the other, each synthesised while the one before is delivered. It returns
-// the number of characters of those that were accepted. If that takes long, it leaves the rest to the next unit, so
-// that the reservation does not expire meanwhile.
-func (s *Session) speakParts(ctx, whole context.Context, u unit, stream *speech.Stream) (handed int64, err error) {
+// speakParts delivers the parts one after another, synthesising each during the delivery of its predecessor. It returns
+// the number of accepted characters. If it takes long, it leaves the rest to the next unit, so that the reservation
+// does not expire in the meantime.
+func (s *Session) speakParts(ctx, whole context.Context, u unit, stream *speech.Stream) (delivered int64, err error) {
 	begun := time.Now()
 	var ahead *speech.Stream
 	defer func() {
@@ -132,12 +132,12 @@ func (s *Session) speakParts(ctx, whole context.Context, u unit, stream *speech.
 		}
 		ends := len(rest) == 0
 		speaking := &spoken{whole: whole, stream: stream, part: p, more: more}
-		if err := s.hand(ctx, speaking, end{flush: ends && u.flush, last: ends && u.last, empty: ends &&
+		if err := s.deliver(ctx, speaking, end{flush: ends && u.flush, last: ends && u.last, empty: ends &&
 			u.empty}); err != nil {
-			return handed, err
+			return delivered, err
 		}
-		handed += speaking.said
-		s.keeping.said(p.Segment.Text)
+		delivered += speaking.characters
+		s.recorder.addText(p.Segment.Text)
 		if ends {
 			break
 		}
@@ -149,16 +149,16 @@ func (s *Session) speakParts(ctx, whole context.Context, u unit, stream *speech.
 		stream.Close()
 		stream, ahead = ahead, nil
 	}
-	return handed, nil
+	return delivered, nil
 }
 
 // spoken is a part that is being synthesised.
 type spoken struct {
-	whole  context.Context // of the unit: a reset ends it, and leaves the encoder consistent
-	stream *speech.Stream
-	part   part
-	more   func() // starts the synthesis of the next part
-	said   int64  // characters that count
+	whole      context.Context // of the unit: a reset ends it, and leaves the encoder consistent
+	stream     *speech.Stream
+	part       part
+	more       func() // starts the synthesis of the next part
+	characters int64  // characters that count
 }
 
 // Next implements rendering.Source. It is called with the context of the encoder, and waits until the unit's context
@@ -168,7 +168,7 @@ func (p *spoken) Next(context.Context) (speech.Piece, error) {
 	switch {
 	case err == nil:
 		if piece.SegmentEnd {
-			p.said += spokenCharacters(piece)
+			p.characters += spokenCharacters(piece)
 		}
 		p.more()
 	case !errors.Is(err, io.EOF):
@@ -184,10 +184,10 @@ type end struct {
 	empty bool // the queue after the flush is empty
 }
 
-// hand delivers one part.
-func (s *Session) hand(ctx context.Context, p *spoken, e end) error {
+// deliver delivers one part.
+func (s *Session) deliver(ctx context.Context, p *spoken, e end) error {
 	if s.times {
-		return s.handTimed(ctx, p, e)
+		return s.deliverTimed(ctx, p, e)
 	}
 	start := s.now()
 	err := rendering.Render(ctx, p, s.encode, func(_ speech.Piece, encoded []byte) error {
@@ -205,15 +205,14 @@ func (s *Session) hand(ctx context.Context, p *spoken, e end) error {
 	return s.send(Chunk{Audio: encoded, Start: start})
 }
 
-// handTimed delivers a part in chunks with the times of their words, which are known when the part has been
-// synthesised.
-func (s *Session) handTimed(ctx context.Context, p *spoken, e end) error {
+// deliverTimed delivers a part in chunks with the times of their words, which are known after its synthesis.
+func (s *Session) deliverTimed(ctx context.Context, p *spoken, e end) error {
 	pcm, timings, err := p.collect()
 	if err != nil {
 		return err
 	}
 	pieces := speech.CutPassages(pcm, timings, s.synthesiser.Speaker.SampleRate(), chunkLength(s.synthesis.Audio))
-	var held speech.Passage // with audio that the encoder buffers
+	var held speech.Passage // whose audio the encoder still buffers
 	start := s.now()
 	for i, piece := range pieces {
 		if p.whole.Err() != nil {
@@ -238,7 +237,7 @@ func (s *Session) handTimed(ctx context.Context, p *spoken, e end) error {
 			continue
 		}
 		chunk := Chunk{Audio: encoded, Start: start, Timings: held.Timings, BufferEmpty: last && e.empty, Unspeakable: last &&
-			p.said == 0}
+			p.characters == 0}
 		if err := s.to.Audio(chunk); err != nil {
 			return err
 		}
@@ -247,7 +246,7 @@ func (s *Session) handTimed(ctx context.Context, p *spoken, e end) error {
 	return nil
 }
 
-// collect waits for all of a part.
+// collect waits for the whole part.
 func (p *spoken) collect() (pcm []byte, timings []speech.Timing, err error) {
 	unchanged := func(_ context.Context, pcm []byte) ([]byte, error) { return pcm, nil }
 	err = rendering.Render(p.whole, p, unchanged, func(piece speech.Piece, samples []byte) error {
@@ -273,10 +272,10 @@ func (s *Session) send(chunk Chunk) error {
 }
 
 // settle continues if the client has disconnected, to charge the received part.
-func (s *Session) settle(ctx context.Context, r ledger.Reservation, handed int64) error {
+func (s *Session) settle(ctx context.Context, r ledger.Reservation, delivered int64) error {
 	settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), SettleTimeout)
 	defer cancel()
-	position, err := s.synthesiser.Ledger.Settle(settle, r, handed)
+	position, err := s.synthesiser.Ledger.Settle(settle, r, delivered)
 	if err != nil {
 		return fmt.Errorf("settling: %w", err)
 	}
@@ -305,8 +304,8 @@ func (s *Session) deliverTail(ctx context.Context, e end) error {
 	return s.send(Chunk{Audio: encoded, Start: start})
 }
 
-// dropTail removes the audio from the encoder that was not delivered before a reset. It is only delivered if the
-// container would be invalid without it.
+// dropTail removes the audio of before a reset from the encoder. It is delivered only if the container would be invalid
+// without it.
 func (s *Session) dropTail(ctx context.Context) error {
 	if s.encoder == nil || s.finished {
 		return nil

@@ -15,32 +15,32 @@ type Slots struct {
 	limits map[plan.Type]int
 
 	mu       sync.Mutex
-	accounts map[string]*crowd // those with a limited synthesis, and no others
+	accounts map[string]*accountSlots // only accounts with a running, limited synthesis
 }
 
-// crowd is the set of syntheses of an account.
-type crowd struct {
+// accountSlots counts the syntheses of an account.
+type accountSlots struct {
 	taken   int
-	waiting []*waiter // in order of arrival; only while all slots are taken
+	waiting []*waiter // in order of arrival; empty unless all slots are taken
 }
 
 // waiter waits for a slot of its account.
 type waiter struct {
 	limit   int
-	granted chan struct{} // closed when the waiter has its slot
+	granted chan struct{} // closed when the waiter gets its slot
 	current int           // readable after granted
 }
 
 // NewSlots returns Slots with limits by plan. A plan without a limit, or with 0, is not limited.
 func NewSlots(limits map[plan.Type]int) *Slots {
-	return &Slots{limits: limits, accounts: map[string]*crowd{}}
+	return &Slots{limits: limits, accounts: map[string]*accountSlots{}}
 }
 
-// BusyError refuses a synthesis because the account already runs as many as its plan permits.
+// BusyError refuses a synthesis because the account runs the maximum of its plan.
 type BusyError struct{ Limit int }
 
 func (e *BusyError) Error() string {
-	return fmt.Sprintf("the account already has as many syntheses at once as its plan permits: %d", e.Limit)
+	return fmt.Sprintf("the account already has the maximum number of concurrent syntheses of its plan: %d", e.Limit)
 }
 
 // Slot is the right to run one synthesis, until Release. A nil Slot belongs to an account without a limit.
@@ -60,7 +60,7 @@ func (s *Slots) Try(account string, on plan.Type) (*Slot, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.crowd(account)
+	c := s.of(account)
 	if c.taken >= limit {
 		return nil, &BusyError{Limit: limit}
 	}
@@ -93,11 +93,11 @@ func (s *Slots) limit(on plan.Type) int {
 	return max(0, s.limits[on])
 }
 
-// crowd returns the account's crowd, creating it if necessary. The caller holds the lock and adds something to it.
-func (s *Slots) crowd(account string) *crowd {
+// of returns the slots of an account, which it creates if necessary. The caller holds the lock and adds an element.
+func (s *Slots) of(account string) *accountSlots {
 	c, known := s.accounts[account]
 	if !known {
-		c = &crowd{}
+		c = &accountSlots{}
 		s.accounts[account] = c
 	}
 	return c
@@ -107,7 +107,7 @@ func (s *Slots) queue(account string, limit int) *waiter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w := &waiter{limit: limit, granted: make(chan struct{})}
-	c := s.crowd(account)
+	c := s.of(account)
 	c.waiting = append(c.waiting, w)
 	c.grant()
 	return w
@@ -126,7 +126,7 @@ func (s *Slots) leave(account string, w *waiter) bool {
 		return false
 	}
 	c.waiting = slices.Delete(c.waiting, i, i+1)
-	c.grant() // a plan that changed meanwhile gives those behind another limit
+	c.grant() // waiters behind may have a higher limit after a change of plan
 	return true
 }
 
@@ -142,7 +142,7 @@ func (s *Slots) release(account string) {
 }
 
 // grant passes free slots to waiters.
-func (c *crowd) grant() {
+func (c *accountSlots) grant() {
 	for len(c.waiting) > 0 && c.taken < c.waiting[0].limit {
 		c.taken++
 		c.waiting[0].current = c.taken
@@ -159,7 +159,7 @@ func (s *Slot) Release() {
 	s.once.Do(func() { s.slots.release(s.account) })
 }
 
-// Concurrency returns the number of syntheses of the account that ran when the slot was taken, including this one,
+// Concurrency returns the number of concurrent syntheses of the account when the slot was taken, including this one,
 // and the maximum of its plan; both are 0 if there is no limit.
 func (s *Slot) Concurrency() (current, limit int) {
 	if s == nil {

@@ -54,7 +54,7 @@ func TestSlotsAreCountedByAccountAndPlan(t *testing.T) {
 	}
 	require.Equal(t, 2, slots.Busy(), "what is not limited is not counted")
 
-	// when one is released, however often, then there is room for one
+	// when one is released, repeatedly, then there is room for one
 	first.Release()
 	first.Release()
 	third := take("a", plan.Free)
@@ -114,8 +114,8 @@ func TestWhoWaitsForASlotGetsItInTurn(t *testing.T) {
 	require.Zero(t, slots.Busy())
 }
 
-// Whatever is tried, awaited, abandoned and released, no account has more slots than its plan permits, a free slot is
-// available to any caller, and in the end no state remains.
+// For any order of tries, waits, abandoned waits and releases, no account has more slots than its plan permits, a free
+// slot is available to any caller, and in the end no state remains.
 func TestSlotsNeverLeak(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		most := rapid.IntRange(1, 3).Draw(r, "limit")
@@ -170,14 +170,14 @@ func TestAReplyHoldsASlotFromItsReservationToItsEnd(t *testing.T) {
 	s.Slots = synthesis.NewSlots(map[plan.Type]int{plan.Free: 2})
 	id := s.Open("free")
 
-	// given as many replies as the plan permits
+	// given the maximum number of replies of the plan
 	first := s.begin(t.Context(), free(id, story, audio.MP3))
 	ctx, leave := context.WithCancel(t.Context())
 	second := s.begin(ctx, free(id, "Hello.", audio.MP3))
 	current, limit := second.Concurrency()
 	require.Equal(t, []int{2, 2}, []int{current, limit})
 
-	// then another one is refused, and nothing is reserved for it
+	// then another one is refused, without a reservation
 	before := len(s.Books(id).Events)
 	_, err := s.Begin(t.Context(), free(id, "Hello.", audio.MP3))
 	requireBusy(t, err, 2)
@@ -205,7 +205,7 @@ func TestAReplyHoldsASlotFromItsReservationToItsEnd(t *testing.T) {
 	s.requireIdle(id)
 }
 
-// breaks is a client that panics after so many bytes, as a bug in delivery would.
+// breaks is a client that panics after a number of bytes, like a bug in the delivery.
 type breaks struct{ after int }
 
 func (b *breaks) Write(p []byte) (int, error) {
@@ -224,7 +224,7 @@ func (unopened) Open(context.Context, audio.Spec, int) (audio.Encoder, error) {
 	return nil, errNoEncoder
 }
 
-// However replies end, and however many at once, their slots are released.
+// After any end of replies, in any number, their slots are released.
 func TestNoEndOfAReplyKeepsItsSlot(t *testing.T) {
 	s := newStudio(t)
 	s.Slots = synthesis.NewSlots(map[plan.Type]int{plan.Free: 3})
@@ -273,7 +273,7 @@ func TestNoEndOfAReplyKeepsItsSlot(t *testing.T) {
 		},
 		"no characters": func(ctx context.Context, _ context.CancelFunc, _ int) error {
 			_, err := s.Begin(ctx, free(poor, story, audio.MP3))
-			if !errors.As(err, new(*synthesis.BusyError)) { // of four at once
+			if !errors.As(err, new(*synthesis.BusyError)) { // of four concurrent ones
 				require.Equal(t, domain.PaymentRequired, domain.CodeOf(err))
 			}
 			return err
@@ -319,7 +319,7 @@ func (s *studio) converseFree(id string, listener *audience) *talk {
 	return s.converseIn(free(id, "", audio.Raw), false, listener)
 }
 
-// Each unit appends to the log for ever, so units count like requests.
+// Each unit appends to the log, so units count like requests.
 func TestTheUnitsOfASessionHaveTheRateOfTheirAccount(t *testing.T) {
 	s := newStudio(t)
 	var err error
@@ -328,7 +328,7 @@ func TestTheUnitsOfASessionHaveTheRateOfTheirAccount(t *testing.T) {
 	id := s.Open("free")
 	session := s.converseFree(id, &audience{})
 	begun := time.Now()
-	const units = 14 // eight at once, then two a second
+	const units = 14 // a burst of eight, then two a second
 	for i := range units {
 		session.say(t, "Hm. ")
 		require.NoError(t, session.Flush(session.ctx, nonce(int64(i))))
@@ -344,7 +344,7 @@ func TestSessionsTakeTurnsAndIdleOnesTakeNone(t *testing.T) {
 	s.Slots = synthesis.NewSlots(map[plan.Type]int{plan.Free: 1})
 	id := s.Open("free")
 
-	// given a session that is speaking, to a client that accepts nothing
+	// given a session that is speaking to a client that accepts no audio
 	goesOn := make(chan struct{})
 	first := s.converseFree(id, &audience{onAudio: func(synthesis.Chunk) error { <-goesOn; return nil }})
 	first.say(t, "Hello there. ")
@@ -363,7 +363,7 @@ func TestSessionsTakeTurnsAndIdleOnesTakeNone(t *testing.T) {
 	require.Eventually(t, func() bool { return len(s.Books(id).Open) > 0 }, commandstest.Patience, time.Millisecond)
 	require.Len(t, s.Books(id).Open, 1)
 
-	// when one of those resets, then it is confirmed at once
+	// when one of those resets, then the reset is confirmed immediately
 	require.NoError(t, third.Reset(third.ctx, nonce(3)))
 	third.awaitTold(t, "cleared 3")
 	require.Zero(t, third.length())
@@ -377,7 +377,7 @@ func TestSessionsTakeTurnsAndIdleOnesTakeNone(t *testing.T) {
 	third.finish(t)
 	require.Positive(t, third.length())
 
-	// and idle sessions block nobody
+	// and idle sessions block no others
 	require.Zero(t, s.Slots.Busy())
 	require.NoError(t, s.begin(t.Context(), free(id, "Hello.", audio.MP3)).Write(t.Context(), io.Discard))
 	first.finish(t)
@@ -415,7 +415,7 @@ func TestASessionFollowsThePlanOfItsAccount(t *testing.T) {
 	}
 	say(1)
 
-	// when it buys a plan without a limit of its syntheses
+	// when it buys a plan without a limit on its syntheses
 	now := s.Clock.Now()
 	_, err := s.Accounts.Entitle(t.Context(), id, plan.Entitlement{Plan: plan.Pro, Start: now, End: now.AddDate(0, 1, 0),
 		Next: plan.Pro}, 1, uuid.New())
@@ -424,7 +424,7 @@ func TestASessionFollowsThePlanOfItsAccount(t *testing.T) {
 	require.NoError(t, err)
 	say(2)
 
-	// then the session waits for nobody
+	// then the session does not wait
 	held := s.begin(t.Context(), free(id, "Hello.", audio.MP3))
 	require.Equal(t, 1, s.Slots.Busy())
 	say(3)

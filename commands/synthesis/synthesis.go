@@ -36,17 +36,17 @@ type ReadModels interface {
 	Wait(ctx context.Context, position eventlog.Position, models ...readmodel.Model) error
 }
 
-// Voices are what accounts speak with.
+// Voices looks up the voices of accounts.
 type Voices interface {
-	// Speaking returns a voice for an account to speak with, as it is now. Errors: domain.NotFound for one that the
-	// account does not have, or no longer; domain.Conflict for one that is not ready yet; domain.Rejected for one that
-	// never will be.
+	// Speaking returns the current version of a voice for an account. Errors: domain.NotFound for a voice that the account
+	// does not, or no longer, have; domain.Conflict for one that is not ready yet; domain.Rejected for one that never will
+	// be.
 	Speaking(ctx context.Context, account, id string) (speech.Voice, error)
 }
 
-// Pronunciations are how accounts have words spoken.
+// Pronunciations looks up the pronunciations of accounts.
 type Pronunciations interface {
-	// Lexicon returns the list of an account as it is now, nil if there is none.
+	// Lexicon returns the current list of an account; nil if it is empty.
 	Lexicon(ctx context.Context, account string) (*speech.Lexicon, error)
 }
 
@@ -63,32 +63,32 @@ type Synthesiser struct {
 	WordTimes  *wordtimes.Store // nil stores no word times
 	Spool      *spool.Spool     // for collected replies
 	Pronounced Pronunciations   // nil has none
-	Longest    time.Duration    // for a reply, and for a unit of a session; 0 means nine tenths of a reservation's life
+	Longest    time.Duration    // of a reply, and of a unit of a session; 0 means nine tenths of a reservation's lifetime
 	Logger     *slog.Logger
 
 	// QuietEncoder is the time for which a Session keeps its encoder without text to speak; 0 means 2 s.
 	QuietEncoder time.Duration
-	// Observe is called when a synthesis, or a unit of a session, has ended, and must not block. It may be nil.
+	// Observe is called at the end of a synthesis, or of a unit of a session, and must not block. It may be nil.
 	Observe func(Observation)
 }
 
 // Synthesis is a text to be spoken.
 type Synthesis struct {
-	Account   string
-	Plan      plan.Type // of the account, for Slots
-	Origin    journal.Origin
-	Text      string
-	Voice     string // its id
-	Language  string // an engine language, or speech.AutoLanguage
-	Speed     float64
-	Model     string // "" means speech.ModelAurora
-	Prosody   speech.Prosody
-	Seed      int64
-	Length    float64 // seconds; 0 means the natural length
-	Audio     audio.Spec
-	Keep      Keepsake
-	KeepTimes bool // the word times of what Write delivers can be read for a while
-	Whole     bool // the audio is collected by Reply.Whole, and not written by Reply.Write
+	Account    string
+	Plan       plan.Type // of the account, for Slots
+	Origin     journal.Origin
+	Text       string
+	Voice      string // its id
+	Language   string // an engine language, or speech.AutoLanguage
+	Speed      float64
+	Model      string // "" means speech.ModelAurora
+	Prosody    speech.Prosody
+	Seed       int64
+	Length     float64 // seconds; 0 means the natural length
+	Audio      audio.Spec
+	Save       SaveOptions
+	StoreTimes bool // the word times of the audio can be read for a while
+	Whole      bool // Reply.Whole collects the audio, instead of Reply.Write
 
 	markup *speech.Markup // of the text; nil if it has none
 	billed int64          // characters of the text's segments; 0 before they are known
@@ -102,8 +102,8 @@ func (s *Synthesiser) lexicon(ctx context.Context, account string) (*speech.Lexi
 	return s.Pronounced.Lexicon(ctx, account)
 }
 
-// takeTurn waits until the account may speak another unit of a session: by its rate, because each one appends to the
-// log, and by its slots.
+// takeTurn waits until the account may speak another unit of a session: for its rate, because each unit appends to the
+// log, and for a slot.
 func (s *Synthesiser) takeTurn(ctx context.Context, account string, on plan.Type) (*Slot, error) {
 	if err := s.Rates.WaitAccount(ctx, account, string(on)); err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func (s Synthesis) plainText() string {
 	return s.Text
 }
 
-// characters returns the number of characters that are billed: an estimate before the text has segments.
+// characters returns the number of billed characters, which is an estimate before the text has segments.
 func (s Synthesis) characters() int64 {
 	if s.billed > 0 {
 		return s.billed

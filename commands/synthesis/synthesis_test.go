@@ -46,11 +46,11 @@ const story = "Once upon a time there was a café. It was small, and nobody knew
 	"His guests did not mind, as long as he came back before the first frost and lit the stove in the corner. " +
 	"One autumn he did not come. Then it rained for 40 days."
 
-// models stands in for the read models: it records what is waited for.
+// models stands in for the read models, and records the awaited positions.
 type models struct {
 	mu     sync.Mutex
 	waited []eventlog.Position
-	never  bool // they never reach it
+	never  bool // the position is never reached
 }
 
 func (m *models) Wait(ctx context.Context, position eventlog.Position, models ...readmodel.Model) error {
@@ -66,7 +66,7 @@ func (m *models) Wait(ctx context.Context, position eventlog.Position, models ..
 	return ctx.Err()
 }
 
-// studio is a world in which texts are synthesised by the real processes.
+// studio is a world that synthesises texts with the real processes.
 type studio struct {
 	*commandstest.World
 	synthesis.Synthesiser
@@ -92,7 +92,7 @@ func newStudioIn(t testing.TB, w *commandstest.World) *studio {
 		Ledger: w.Ledger(), Voices: speech.SystemVoices{}, Speaker: speech.NewSpeaker(engines),
 		Encoders: audio.NewEncoders(codecs), ReadModels: s.models,
 		Spool:        openSpool(t, 1<<30, 64<<20),
-		QuietEncoder: time.Hour, // on a slow machine a pause in a test is no quiet client
+		QuietEncoder: time.Hour, // on a slow machine a pause in a test is not a quiet client
 	}
 	return s
 }
@@ -124,7 +124,7 @@ func (s *studio) begin(ctx context.Context, order synthesis.Synthesis) *synthesi
 	return reply
 }
 
-// requireIdle requires that no reply has left a reservation, engine job or codec stream.
+// requireIdle requires that replies have left no reservation, engine job or codec stream.
 func (s *studio) requireIdle(id string) {
 	s.T.Helper()
 	require.Eventually(s.T, func() bool {
@@ -135,8 +135,7 @@ func (s *studio) requireIdle(id string) {
 		"a reservation is still open")
 }
 
-// segments returns the numbers of characters of a text's segments, and where in the engine's samples they end, in
-// bytes.
+// segments returns the numbers of characters of a text's segments, and their ends in the engine's samples, in bytes.
 func (s *studio) segments(text string) (characters, ends []int64) {
 	s.T.Helper()
 	o := order("", text, audio.Raw)
@@ -159,7 +158,7 @@ func (s *studio) segments(text string) (characters, ends []int64) {
 	}
 }
 
-// untouched are encoders that return the samples, so that tests know which segment a byte belongs to.
+// untouched are encoders that return the samples, so that tests know the segment of each byte.
 type untouched struct{}
 
 func (untouched) Open(context.Context, audio.Spec, int) (audio.Encoder, error) {
@@ -173,7 +172,7 @@ func (untouched) Close()                                               {}
 
 var errHungUp = errors.New("the client has hung up")
 
-// client reads so many bytes and disconnects; what it has read is kept.
+// client reads a number of bytes and disconnects.
 type client struct {
 	takes int64
 	taken bytes.Buffer
@@ -240,7 +239,7 @@ func TestARecordingIsWhole(t *testing.T) {
 	s.requireIdle(id)
 }
 
-// Wherever a client disconnects, it pays for the segments that it received completely, and for no other character.
+// A client that disconnects anywhere pays for the segments that it received completely, and for no other character.
 func TestAReplyWhoseFirstAudioIsAwaitedLosesNothing(t *testing.T) {
 	// given the same text twice
 	s := newStudio(t)
@@ -295,7 +294,7 @@ func TestAHangUpSettlesWhatWasTaken(t *testing.T) {
 	s.requireIdle(id)
 }
 
-// What the engine cannot say is silence in the reply, and costs nothing.
+// Text that the engine cannot speak is silence in the reply, and free.
 func TestWhatCannotBeSpokenCostsNothing(t *testing.T) {
 	s := newStudio(t)
 	id := s.Open("free")
@@ -377,7 +376,7 @@ func TestAClientThatGoesBeforeTheFirstByte(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// A client may also disconnect at any time: before, while or after the reply is begun and written.
+// A client may disconnect at any time: before, during or after the reply.
 func TestAClientThatGoesAtAnyMoment(t *testing.T) {
 	s := newStudio(t)
 	id := s.Open("enterprise")
@@ -424,7 +423,7 @@ func TestARecordingThatIsGivenUpCostsNothing(t *testing.T) {
 	s.requireIdle(id)
 }
 
-// leaving are encoders whose client disconnects when everything but the end has been encoded.
+// leaving are encoders with a client that disconnects when everything but the end has been encoded.
 type leaving struct {
 	audio.Encoders
 	leave func()
@@ -548,7 +547,7 @@ func TestEnginesThatAreKilledAreReplaced(t *testing.T) {
 		reply := s.begin(t.Context(), order(id, story, audio.MP3))
 		err := reply.Write(t.Context(), &killer{t: t, mode: "engine"})
 		settled := s.Books(id).SettledBy[reply.ID()]
-		if err == nil { // the segments that it cost were synthesised again
+		if err == nil { // the lost segments were synthesised again
 			require.Equal(t, reply.Characters(), settled)
 		} else {
 			require.ErrorIs(t, err, speech.ErrEngineFailed)
@@ -559,7 +558,7 @@ func TestEnginesThatAreKilledAreReplaced(t *testing.T) {
 	s.requireIdle(id)
 }
 
-// A settlement that the log does not accept is an error of the reply, and costs nothing in the end.
+// A settlement that the log does not accept is an error of the reply, which then is free.
 func TestALogThatGoesWhileAReplyIsSpoken(t *testing.T) {
 	dir := nodetest.Dir(t)
 	node := nodetest.Open(t, dir)

@@ -13,12 +13,12 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio"
 )
 
-// cast is the voices of one account.
+// cast has the voices of one account.
 type cast struct {
 	owner string
 
 	mu     sync.Mutex
-	voices map[string]error // by id: why it cannot speak, nil if it can
+	voices map[string]error // by id: why it cannot speak; nil if it can
 }
 
 func (c *cast) Speaking(_ context.Context, account, id string) (speech.Voice, error) {
@@ -92,12 +92,12 @@ func TestAReplyGoesOnWhenItsVoiceIsDeleted(t *testing.T) {
 	require.True(t, bytes.Equal(want.Bytes(), got.Bytes()))
 	require.Equal(t, reply.Characters(), s.Books(id).SettledBy[reply.ID()])
 
-	// and none begins after it
+	// and no later one begins
 	_, err := s.Begin(t.Context(), o)
 	require.Equal(t, domain.NotFound, domain.CodeOf(err))
 }
 
-// What is being spoken goes on when the voice is deleted; the next flush is refused.
+// A unit in progress continues when the voice is deleted; the next flush is refused.
 func TestASessionEndsBetweenUnitsWhenItsVoiceIsDeleted(t *testing.T) {
 	s := newStudio(t)
 	id := s.Open("free")
@@ -121,7 +121,7 @@ func TestASessionEndsBetweenUnitsWhenItsVoiceIsDeleted(t *testing.T) {
 	s.requireIdle(id)
 }
 
-// full is an installed voice without a free place.
+// full is an installed voice without a free slot.
 type full struct{ rate int }
 
 func (f full) Engine(speech.Installed) (speech.Engine, bool) { return f, true }
@@ -144,8 +144,8 @@ func (busy) Speaking(_ context.Context, _, id string) (speech.Voice, error) {
 	return voice, nil
 }
 
-// A reply of a system voice says that another one spoke, and costs the same. A voice with a name of its own is refused,
-// which costs nothing.
+// A reply of a system voice has a warning that another one spoke, and the same price. A voice with a name of its own is
+// refused without a charge.
 func TestASystemVoiceSpeaksWhereTheInstalledOneIsBusy(t *testing.T) {
 	s := newStudio(t)
 	id := s.Open("free")

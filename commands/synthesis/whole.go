@@ -12,10 +12,10 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio"
 )
 
-// What Begin refuses when there is no place for a reply that is collected.
+// Refusals of Begin if there is no place for a reply that is collected.
 var (
 	ErrNoRoom  = spool.ErrFull  // in the instance
-	ErrNoShare = spool.ErrShare // in the account's part of it
+	ErrNoShare = spool.ErrShare // in the account's share of it
 )
 
 // Recording is the complete result of a synthesis.
@@ -26,7 +26,7 @@ type Recording struct {
 	Stale    bool              // the read models did not reach the position in time
 }
 
-// TooLongError means that the audio of a text is larger than a reply that is collected may be.
+// TooLongError means that the audio is larger than a collected reply may be.
 type TooLongError struct {
 	Audio      audio.Spec
 	Speed      float64
@@ -38,11 +38,11 @@ func (e *TooLongError) Error() string {
 	return fmt.Sprintf("the audio of %d characters is too large as %s", e.Characters, e.Audio.Format)
 }
 
-// expectedSeconds is the duration of a character at the normal pace: that of languages with few characters per word. A
-// text that takes longer claims more as it becomes longer.
+// expectedSeconds is the duration of a character at the normal pace, in languages with few characters per word. A text
+// that takes longer claims more as it grows.
 const expectedSeconds = 0.4
 
-// expectedSize returns the size of audio, which its place in the spool should have, in bytes.
+// expectedSize returns the size of audio that is claimed in the spool, in bytes.
 func (s Synthesis) expectedSize() int64 {
 	seconds := expectedSeconds * float64(s.characters())
 	switch {
@@ -61,7 +61,7 @@ func (s Synthesis) expectedSize() int64 {
 	return int64(seconds * float64(s.Audio.SampleRate) * perSample)
 }
 
-// claim takes the place of a reply that is to be collected, before anything is reserved.
+// claim claims the space of a reply that is to be collected, before the reservation.
 func (r *Reply) claim() (err error) {
 	if r.synthesis.Whole {
 		r.whole, err = r.synthesiser.Spool.Create(r.synthesis.Account, r.synthesis.expectedSize())
@@ -70,7 +70,7 @@ func (r *Reply) claim() (err error) {
 }
 
 // Whole collects the audio, settles and returns it. If the caller's context ends before it is complete, or the audio is
-// too large (*TooLongError), nothing is charged. The audio can be read, and counts among the account's syntheses, until
+// too large (*TooLongError), the charge is zero. The audio can be read, and counts among the account's syntheses, until
 // Release is called or the context ends.
 func (r *Reply) Whole(ctx context.Context) (Recording, error) {
 	if err := r.take(ctx); err != nil {
@@ -94,7 +94,7 @@ func (r *Reply) Whole(ctx context.Context) (Recording, error) {
 
 func (r *Reply) collect(ctx context.Context) (Recording, error) {
 	if err := r.speakInTime(ctx, r.whole); err != nil {
-		r.handed = 0
+		r.delivered = 0
 		return Recording{}, errors.Join(fmt.Errorf("recording a synthesis: %w", r.explain(err)), r.settle(ctx))
 	}
 	if err := r.settle(ctx); err != nil {
@@ -118,7 +118,7 @@ func (r *Reply) explain(err error) error {
 	}
 }
 
-// Release erases what was collected, and gives the slot back. It may be called again.
+// Release erases the collected audio, and gives the slot back. It may be called again.
 func (r *Reply) Release() {
 	r.slot.Release()
 	r.kept.Close()

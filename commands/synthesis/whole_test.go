@@ -24,7 +24,7 @@ func TestARecordingHoldsItsSlotAndItsPlaceUntilItWasSent(t *testing.T) {
 		"given up": func(_ *synthesis.Reply, leave context.CancelFunc) { leave() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			// given a reply that is complete and that its client has not read yet
+			// given a complete reply that its client has not read yet
 			ctx, leave := context.WithCancel(t.Context())
 			defer leave()
 			reply := s.begin(ctx, collected(free(id, story, audio.PCMF32LE)))
@@ -36,7 +36,7 @@ func TestARecordingHoldsItsSlotAndItsPlaceUntilItWasSent(t *testing.T) {
 			_, err = s.Begin(t.Context(), free(id, "Hello.", audio.MP3))
 			requireBusy(t, err, 1)
 
-			// until it was sent, or its client has gone
+			// until it was sent, or its client has disconnected
 			release(reply, leave)
 			require.Eventually(t, func() bool { return s.Slots.Busy() == 0 && s.Spool.Claimed() == 0 }, commandstest.Patience,
 				time.Millisecond)
@@ -46,7 +46,7 @@ func TestARecordingHoldsItsSlotAndItsPlaceUntilItWasSent(t *testing.T) {
 }
 
 func TestAFullSpoolRefusesARecordingBeforeAnythingIsReserved(t *testing.T) {
-	// given a spool that others have filled
+	// given a spool that is full
 	s := newStudio(t)
 	s.Spool = openSpool(t, 64<<20, 48<<20)
 	held, err := s.Spool.Create("somebody", 48<<20)
@@ -58,10 +58,10 @@ func TestAFullSpoolRefusesARecordingBeforeAnythingIsReserved(t *testing.T) {
 	require.ErrorIs(t, err, spool.ErrFull)
 	require.Empty(t, s.Books(id).Events)
 
-	// while streams need no place
+	// while streams need no room
 	require.NoError(t, s.speakTo(t.Context(), id, &strings.Builder{}))
 
-	// and there is a place when the others have left
+	// and there is room after a release
 	held.Close()
 	_, err = s.begin(t.Context(), collected(order(id, story, audio.WAV))).Whole(t.Context())
 	require.NoError(t, err)
@@ -101,14 +101,14 @@ func TestAReplyIsInterruptedBeforeItsReservationExpires(t *testing.T) {
 	ends := make(chan struct{})
 	go func() { <-cut; close(ends) }()
 
-	// when a client takes longer for its first piece, then it gets nothing more, and pays for what it got
+	// when a client takes longer for its first piece, then the reply ends, and the client pays for the received part
 	err := s.speakTo(t.Context(), id, stalled{ends})
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	books := s.Books(id)
 	require.Len(t, books.SettledBy, 1)
 	require.Less(t, books.Settled, int64(len(story)))
 
-	// and a recording that takes longer costs nothing
+	// and a recording that takes longer is free
 	s.Longest = time.Millisecond
 	_, err = s.begin(t.Context(), collected(order(id, strings.Repeat(story, 8), audio.MP3))).Whole(t.Context())
 	require.ErrorIs(t, err, context.DeadlineExceeded)

@@ -23,15 +23,15 @@ import (
 
 // keepTimes makes the archive store word times, too.
 func (a *archive) keepTimes() *wordtimes.Store {
-	shelf := wordtimes.New(a.Keys, a.Store, time.Now)
-	a.Synthesiser.WordTimes, a.Synthesiser.Logger = shelf, a.Logger()
-	return shelf
+	store := wordtimes.New(a.Keys, a.Store, time.Now)
+	a.Synthesiser.WordTimes, a.Synthesiser.Logger = store, a.Logger()
+	return store
 }
 
-// timed returns a synthesis whose word times are stored.
+// timed returns a synthesis with stored word times.
 func timed(id, text string, format audio.Format) synthesis.Synthesis {
 	o := order(id, text, format)
-	o.KeepTimes = true
+	o.StoreTimes = true
 	return o
 }
 
@@ -45,7 +45,7 @@ func joined(timings []speech.Timing) string {
 
 func TestTheTimesOfAReplyCanBeReadWhenItHasEnded(t *testing.T) {
 	a := newArchive(t)
-	shelf := a.keepTimes()
+	store := a.keepTimes()
 	account := a.Open("indie")
 
 	// given the times of a recording
@@ -56,10 +56,10 @@ func TestTheTimesOfAReplyCanBeReadWhenItHasEnded(t *testing.T) {
 	// when the same text is streamed, then its times cannot be read before it has ended, and are the same then
 	reply := a.begin(t.Context(), timed(account, story, audio.MP3))
 	require.NotEmpty(t, reply.WordTimes())
-	_, err = shelf.Find(t.Context(), reply.WordTimes())
+	_, err = store.Find(t.Context(), reply.WordTimes())
 	require.ErrorIs(t, err, wordtimes.ErrNotFound)
 	require.NoError(t, reply.Write(t.Context(), io.Discard))
-	times, err := shelf.Find(t.Context(), reply.WordTimes())
+	times, err := store.Find(t.Context(), reply.WordTimes())
 	require.NoError(t, err)
 	require.Equal(t, recording.Timings, times)
 	require.Equal(t, story, joined(times))
@@ -73,13 +73,13 @@ func TestTheTimesOfAReplyCanBeReadWhenItHasEnded(t *testing.T) {
 	require.Len(t, a.Files(), files)
 }
 
-// A client that disconnects can read the times of what it has paid for.
+// A client that disconnects can read the times of the part that it has paid for.
 func TestTheTimesOfACutReplyAreThoseOfWhatWasHandedOver(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
 	a := newArchive(t)
-	shelf := a.keepTimes()
+	store := a.keepTimes()
 	account := a.Open("enterprise")
 	_, ends := a.segments(story)
 	a.Encoders = untouched{}
@@ -91,7 +91,7 @@ func TestTheTimesOfACutReplyAreThoseOfWhatWasHandedOver(t *testing.T) {
 		require.ErrorIs(r, reply.Write(ctx, &client{takes: takes, then: cancel}), errHungUp)
 
 		settled := a.Books(account).SettledBy[reply.ID()]
-		times, err := shelf.Find(t.Context(), reply.WordTimes())
+		times, err := store.Find(t.Context(), reply.WordTimes())
 		if settled == 0 {
 			require.ErrorIs(r, err, wordtimes.ErrNotFound)
 			return
@@ -116,7 +116,7 @@ func TestTimesThatCannotBeKeptCostNoReply(t *testing.T) {
 			require.NoError(t, a.begin(t.Context(), timed(account, story, audio.MP3)).Write(t.Context(), &got))
 			require.Greater(t, got.Len(), 10_000)
 			require.EqualValues(t, utf8.RuneCountInString(story), a.Books(account).Settled)
-			require.Contains(t, a.Logged.String(), "word times were not kept")
+			require.Contains(t, a.Logged.String(), "word times were not stored")
 			require.NotContains(t, a.Logged.String(), "Once upon")
 		})
 	}
@@ -124,17 +124,17 @@ func TestTimesThatCannotBeKeptCostNoReply(t *testing.T) {
 
 func TestAClipAndItsTimesAreKeptBesideEachOther(t *testing.T) {
 	a := newArchive(t)
-	shelf := a.keepTimes()
+	store := a.keepTimes()
 	o := keep(a.Open("indie"), story, audio.MP3)
-	o.KeepTimes = true
+	o.StoreTimes = true
 	reply := a.begin(t.Context(), o)
 	require.NoError(t, reply.Write(t.Context(), io.Discard))
 	require.Len(t, a.Kept(), 2)
-	times, err := shelf.Find(t.Context(), reply.WordTimes())
+	times, err := store.Find(t.Context(), reply.WordTimes())
 	require.NoError(t, err)
 	require.Equal(t, story, joined(times))
 
-	// the sweep of clips leaves times alone, and that of times leaves clips alone
+	// the sweep of clips keeps times, and the sweep of times keeps clips
 	a.late = 2 * time.Hour
 	removed, err := a.clips.Sweep(t.Context(), showsNothing)
 	require.NoError(t, err)

@@ -22,7 +22,7 @@ func (v *Voices) put(ctx context.Context, account, id string, content io.Reader,
 	return v.sealed.Put(ctx, envelope, content, size)
 }
 
-// read returns a small blob of a voice.
+// read returns a blob of a voice of limited size.
 func (v *Voices) read(ctx context.Context, account, address string, most int64) ([]byte, error) {
 	content, err := v.sealed.Open(ctx, account, blobs.Address(address), 0, most+1)
 	if err != nil {
@@ -40,17 +40,19 @@ func (v *Voices) read(ctx context.Context, account, address string, most int64) 
 	return whole.Bytes(), nil
 }
 
-// remove deletes a blob to which no event refers any more. One that the store does not delete in time is left to Sweep.
-func (v *Voices) remove(ctx context.Context, address string) {
+// remove deletes blobs to which no event refers any more. If the store does not delete them in time, Sweep does.
+func (v *Voices) remove(ctx context.Context, addresses ...string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)
 	defer cancel()
-	if err := v.Blobs.Delete(ctx, blobs.Address(address)); err != nil {
-		v.Logger.WarnContext(ctx, "a voice's former blob is left for the sweep", "error", err)
+	for _, address := range addresses {
+		if err := v.Blobs.Delete(ctx, blobs.Address(address)); err != nil {
+			v.Logger.WarnContext(ctx, "a voice's former blob is left for the sweep", "error", err)
+		}
 	}
 }
 
-// Needed returns the account of the voice that a blob belongs to, "" if no event refers to the blob, or the voice was
-// deleted.
+// Needed returns the account of the voice to which a blob belongs, or "" if no event refers to the blob, or the voice
+// was deleted.
 func Needed(ctx context.Context, j *journal.Journal, address blobs.Address) (account string, err error) {
 	state, _, err := journal.Load(ctx, j, streamOf(string(address.Owner())[len(voice.StreamPrefix):]))
 	if err != nil || !state.Needs(string(address)) {
@@ -59,11 +61,11 @@ func Needed(ctx context.Context, j *journal.Journal, address blobs.Address) (acc
 	return state.Account, nil
 }
 
-// sweepAge is how old a blob must be before it is considered left behind: until then its event may still be appended.
+// sweepAge is the age from which a blob is considered abandoned: until then its event may still be appended.
 const sweepAge = time.Hour
 
-// Sweep removes the blobs that crashes have left, to which no event of their voice refers. It returns the number of
-// blobs that it removed. A voice that was not created an hour after its blobs never is.
+// Sweep removes the blobs left by crashes, to which no event of their voice refers. It returns the number of removed
+// blobs. A voice that was not created within an hour of its blobs never is.
 func (v *Voices) Sweep(ctx context.Context) (removed int, err error) {
 	var of voice.State
 	for blob, err := range v.Blobs.List(ctx, voice.StreamPrefix) {
@@ -90,7 +92,7 @@ func (v *Voices) Sweep(ctx context.Context) (removed int, err error) {
 	return removed, nil
 }
 
-// created returns a voice that was created, or, from now on, never will be.
+// created returns a voice that was created, or makes sure that it never will be.
 func (v *Voices) created(ctx context.Context, id string) (voice.State, error) {
 	state, _, err := v.load(ctx, id)
 	if err == nil && state.Phase == "" && !state.Abandoned {

@@ -46,9 +46,9 @@ func (c Change) apply(p voice.Profile) voice.Profile {
 	return p
 }
 
-// Update changes a voice that an account has, and whether it has starred it. A system voice is only starred; other
-// changes of one are not recorded. Errors: domain.NotFound for a voice that the account does not know; domain.Denied
-// for a change of a system voice without a star.
+// Update changes a voice of an account, and whether the account has starred it. A system voice can only be starred;
+// other changes are ignored. Errors: domain.NotFound for an unknown voice; domain.Denied for a change of a system voice
+// without a star.
 func (v *Voices) Update(ctx context.Context, account, id string, c Change, origin journal.Origin) (Voice, error) {
 	updated := Voice{ID: id}
 	if _, system := v.Catalogue.Lookup(id); system {
@@ -89,7 +89,7 @@ func (v *Voices) update(
 	}), origin.Metadata(uuid.New(), at))
 }
 
-// star stars a voice, withdraws its star, or (nil) finds out whether it has one.
+// star stars a voice or withdraws its star. If starred is nil, it only reads whether the voice is starred.
 func (v *Voices) star(
 	ctx context.Context, account string, of Voice, starred *bool, origin journal.Origin,
 ) (Voice, error) {
@@ -102,11 +102,11 @@ func (v *Voices) star(
 	set := star.Set{Account: account, Voice: of.ID, Starred: *starred, At: at}
 	_, position, err := journal.Execute(ctx, v.Journal, starsOf(account), starCommand(set),
 		origin.Metadata(uuid.New(), at))
-	of.Starred, of.Position = *starred, later(of.Position, position)
+	of.Starred, of.Position = *starred, journal.Later(of.Position, position)
 	return of, err
 }
 
-// profile opens a client's description of a voice. It is empty after the erasure of its key.
+// profile decrypts a client's description of a voice. It is empty after the erasure of its key.
 func (v *Voices) profile(ctx context.Context, s voice.State) (p voice.Profile, err error) {
 	plain, err := v.Keys.Open(ctx, s.Account, s.Sealed, voice.SealedFor(s.Voice))
 	if keyring.Gone(err) && !errors.Is(err, keyring.ErrErased) {
@@ -116,13 +116,13 @@ func (v *Voices) profile(ctx context.Context, s voice.State) (p voice.Profile, e
 		return voice.Profile{}, fmt.Errorf("reading a voice: %w", explainKeys(err))
 	}
 	if json.Unmarshal(plain, &p) != nil {
-		return voice.Profile{}, errors.New("reading a voice: what was sealed is not a profile") // the cause might quote it
+		return voice.Profile{}, errors.New("reading a voice: the sealed data is not a profile") // the cause might quote it
 	}
 	return p, nil
 }
 
-// InvalidatePreview has the preview of an account's voice rendered again. Errors: domain.NotFound; domain.Denied for a
-// system voice.
+// InvalidatePreview requests a new preview of an account's voice. Errors: domain.NotFound; domain.Denied for a system
+// voice.
 func (v *Voices) InvalidatePreview(
 	ctx context.Context, account, id string, origin journal.Origin,
 ) (eventlog.Position, error) {
@@ -142,7 +142,7 @@ func (v *Voices) InvalidatePreview(
 	return position, err
 }
 
-// requireOwn refuses an id that no account's voice has.
+// requireOwn refuses an id that is not of an account's voice.
 func (v *Voices) requireOwn(id string) error {
 	if _, system := v.Catalogue.Lookup(id); system {
 		return errSystem

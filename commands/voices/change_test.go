@@ -13,7 +13,7 @@ import (
 	"github.com/recital-tts/recital/domain/voice"
 )
 
-// profile opens what is said about a voice.
+// profile opens the profile of a voice.
 func (s *studio) profile(account, id string) (p voice.Profile) {
 	s.T.Helper()
 	plain, err := s.keys.Open(s.T.Context(), account, s.state(id).Sealed, voice.SealedFor(id))

@@ -22,7 +22,7 @@ import (
 	"github.com/recital-tts/recital/internal/providers/blobs"
 )
 
-// history is a command that records what has happened as it is.
+// history is a command that records its events.
 type history[S, E any] []E
 
 func (h history[S, E]) Decide(S) ([]E, error) { return h, nil }
@@ -36,8 +36,8 @@ func write[S, E any](s *studio, stream string, evolve func(S, E) S, events ...E)
 	require.NoError(s.T, err)
 }
 
-// collection has an account with so many voices, made by their events: most are broken, and some were never created.
-// Each has a blob and a star, and the account has starred a system voice.
+// collection creates an account with a number of voices from events: most are broken, and some were never created. Each
+// has a blob and a star, and the account has starred a system voice.
 func (s *studio) collection(account string, size int) {
 	s.T.Helper()
 	taken := []roster.Event{}
@@ -66,7 +66,7 @@ func (s *studio) collection(account string, size int) {
 	}
 }
 
-// counting counts the events that are read of the streams that all voices of an account share.
+// counting counts the events read from the streams that all voices of an account share.
 type counting struct {
 	eventlog.Log
 	read atomic.Int64
@@ -85,7 +85,7 @@ func (c *counting) ReadStreamBackwards(ctx context.Context, stream string) iter.
 	}
 }
 
-// What it costs to erase the voices of an account grows as their number does, and not as its square.
+// The cost of erasing the voices of an account is linear in their number.
 func TestClosingAnAccountWithManyVoices(t *testing.T) {
 	s := newStudio(t)
 	size := 500
@@ -111,7 +111,7 @@ func TestClosingAnAccountWithManyVoices(t *testing.T) {
 	s.requireOrder(t)
 }
 
-// Whoever dies while the voices of a closed account are erased leaves nothing that the next turn does not find.
+// After a crash while the voices of a closed account are erased, the next turn completes the erasure.
 func TestAClosingThatIsCutShortGoesOn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")

@@ -19,9 +19,8 @@ import (
 	"github.com/recital-tts/recital/internal/testing/proptest"
 )
 
-// Whoever dies while a voice is created, made, changed or deleted, at whatever is changed in the log or in the store,
-// before or after it is: the to-dos come to a state in which everything can stay, and to a deletion or an outcome that
-// was answered.
+// After a crash at any change in the log or the store, before or after it, while a voice is created, made, changed or
+// deleted: the to-dos result in a stable state, and in the deletion or outcome that was reported.
 func TestACrashAnywhereIsRepaired(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -45,7 +44,7 @@ func TestACrashAnywhereIsRepaired(t *testing.T) {
 	for name, c := range map[string]struct {
 		given func() string
 		do    func(v *voices.Voices, id string) error
-		least int // changes, so that the crashes are some
+		least int // minimum number of changes
 	}{
 		"create an instant voice":     {func() string { return "" }, create(voice.Instant, short), 4},
 		"create a professional voice": {func() string { return "" }, create(voice.Professional, short), 4},
@@ -106,8 +105,8 @@ func (s *studio) clear(t require.TestingT, account string) {
 	require.Empty(t, s.roster(account).Places)
 }
 
-// No sequence of commands, crashes and repetitions of to-dos takes a voice out of its states, loses a place or leaves a
-// blob. What was answered is so.
+// No sequence of commands, crashes and repeated to-dos leaves a voice in an invalid state, or loses a place or leaves a
+// blob. Reported outcomes are final.
 func TestNoSequenceLeavesAVoiceOutsideItsStates(t *testing.T) {
 	s := newStudio(t)
 	files := map[string]voices.File{
@@ -123,11 +122,11 @@ func TestNoSequenceLeavesAVoiceOutsideItsStates(t *testing.T) {
 	}
 	proptest.Check(t, 4, func(draw *rapid.T) {
 		account := s.Open("pro")
-		var known []string                 // voices that were answered
-		deleted := map[string]bool{}       // those whose deletion was answered
-		maybeGone := map[string]bool{}     // those whose deletion was cut short
-		former := map[string]voice.Phase{} // what each was seen to be
-		keys := map[string]string{}        // the voice that was answered for a key
+		var known []string                 // voices that were returned
+		deleted := map[string]bool{}       // those whose deletion succeeded
+		maybeGone := map[string]bool{}     // those whose deletion was interrupted
+		former := map[string]voice.Phase{} // the last observed phase of each
+		keys := map[string]string{}        // the voice that was returned for a key
 		for range rapid.IntRange(1, 12).Draw(draw, "steps") {
 			instance := s.Voices
 			var f *fuse
@@ -203,7 +202,7 @@ func TestNoSequenceLeavesAVoiceOutsideItsStates(t *testing.T) {
 	})
 }
 
-// successors are the phases in which a voice may be found that was in a phase before.
+// successors returns the possible phases of a voice after a phase.
 func successors() map[voice.Phase][]voice.Phase {
 	all := []voice.Phase{voice.Preparing, voice.Pending, voice.Training, voice.Speaking, voice.Unusable, voice.Withdrawn}
 	return map[voice.Phase][]voice.Phase{

@@ -29,12 +29,12 @@ type Creation struct {
 	Type       voice.Type
 	Profile    voice.Profile
 	Enhance    bool // reduce steady noise in the recordings
-	Filter     bool // leave out unusable stretches of them
+	Filter     bool // omit unusable stretches of the recordings
 	Files      []File
 	Repetition domain.Repetition
 }
 
-// File is a recording as a client has sent it. It is read until Create returns.
+// File is a recording from a client. It is read until Create returns.
 type File struct {
 	audio.Upload
 	SHA256 string // of its bytes, in hex
@@ -42,11 +42,11 @@ type File struct {
 
 // Refusals.
 var (
-	// ErrUnderway has the code domain.Conflict: a request with the same Idempotency-Key is being carried out.
+	// ErrUnderway has the code domain.Conflict: a request with the same Idempotency-Key is running.
 	ErrUnderway error = domain.Refuse(domain.Conflict, "A request with this Idempotency-Key is under way")
 
 	errFiles   = domain.Refuse(domain.Invalid, "A voice is made from 1 to 20 files, none of which is empty")
-	errProfile = domain.Refuse(domain.Invalid, "What is said about the voice is too long")
+	errProfile = domain.Refuse(domain.Invalid, "The profile of the voice is too long")
 	errLost    = domain.Refuse(domain.Unavailable, "Storing the recordings took too long; create the voice again")
 )
 
@@ -54,13 +54,13 @@ const (
 	maxProfile = 64 << 10 // bytes
 	// storeTimeout bounds the storing of recordings. It is much less than sweepAge.
 	storeTimeout = 15 * time.Minute
-	// cleanTimeout bounds the time for which a request removes its unused blobs. The rest is swept later.
+	// cleanTimeout bounds the removal of unused blobs by a request. The rest is swept later.
 	cleanTimeout = 5 * time.Second
 	// pollEvery is the interval at which a request checks whether another instance has made its voice.
 	pollEvery = 500 * time.Millisecond
 )
 
-// Room refuses an account that cannot have another voice of any type, before its files are received. Errors:
+// Room refuses an account that can have no other voice of any type, before its files are received. Errors:
 // domain.PaymentRequired; domain.Unauthenticated for a closed account.
 func (v *Voices) Room(ctx context.Context, account string, on plan.Type) error {
 	limits, err := v.limits(on)
@@ -79,7 +79,7 @@ func (v *Voices) limits(on plan.Type) (roster.Limits, error) {
 	return roster.Limits{Plan: terms, Most: v.Limits.PerAccount}, err
 }
 
-// Create creates a voice from recordings. It returns an instant voice once that is ready or broken, or unfinished after
+// Create creates a voice from recordings. It returns an instant voice when it is ready or broken, or unfinished after
 // Limits.Wait, and a professional one immediately. A repetition of an earlier request creates no other voice, and
 // returns the voice of the earlier one. Errors: domain.PaymentRequired if the plan includes no further voice;
 // domain.ErrKeyReused; ErrUnderway; domain.NotFound if the voice of an earlier request was deleted; domain.Unavailable.
@@ -118,7 +118,7 @@ func (v *Voices) Create(ctx context.Context, c Creation, origin journal.Origin) 
 	return made, nil
 }
 
-// admit refuses what could only be refused later, and returns the voice that an earlier request has created.
+// admit checks a request before its files are stored, and returns the voice that an earlier request has created.
 func (v *Voices) admit(ctx context.Context, take roster.Take) (string, error) {
 	state, _, err := journal.Load(ctx, v.Journal, rosterOf(take.Account))
 	if err != nil {
@@ -151,7 +151,7 @@ func (v *Voices) create(ctx context.Context, c Creation, take roster.Take, origi
 	state, _, err := journal.Execute(ctx, v.Journal, rosterOf(c.Account), rosterCommand(take),
 		origin.Metadata(uuid.New(), take.At))
 	if err != nil {
-		keep = !final(err) // the place may be taken, and is settled
+		keep = !final(err) // the place may be taken; SettlePlace decides
 		return "", err
 	}
 	if holder, err := take.Repeated(state); err != nil || holder != "" && holder != take.Voice {
@@ -190,11 +190,13 @@ func (v *Voices) store(ctx context.Context, c Creation, create *voice.Create) er
 	return nil
 }
 
-// clean removes recordings that belong to no voice. Those that it cannot remove now are swept later.
+// clean removes recordings that belong to no voice. The rest is swept later.
 func (v *Voices) clean(ctx context.Context, recordings []voice.Recording) {
+	var addresses []string
 	for _, r := range recordings {
-		v.remove(ctx, r.Blob)
+		addresses = append(addresses, r.Blob)
 	}
+	v.remove(ctx, addresses...)
 }
 
 func (v *Voices) sealProfile(ctx context.Context, of, id string, p voice.Profile) ([]byte, error) {
@@ -209,7 +211,7 @@ func (v *Voices) sealProfile(ctx context.Context, of, id string, p voice.Profile
 	return sealed, explainKeys(err)
 }
 
-// explainKeys puts an error of the keyring into terms of accounts.
+// explainKeys translates an error of the keyring for accounts.
 func explainKeys(err error) error {
 	if errors.Is(err, keyring.ErrErased) {
 		return account.ErrClosed
@@ -217,9 +219,9 @@ func explainKeys(err error) error {
 	return err
 }
 
-// await returns a voice once an instant one is ready or broken, or as it is when it was waited for long enough.
+// await returns an instant voice when it is ready or broken, or as it is after Limits.Wait.
 func (v *Voices) await(ctx context.Context, id string) (Voice, error) {
-	rung, stop := v.bells.listen(id)
+	changed, stop := v.notifier.subscribe(id)
 	defer stop()
 	end := time.NewTimer(v.Limits.Wait)
 	defer end.Stop()
@@ -231,7 +233,7 @@ func (v *Voices) await(ctx context.Context, id string) (Voice, error) {
 			return Voice{ID: id, State: state, Position: position}, err
 		}
 		select {
-		case <-rung:
+		case <-changed:
 		case <-poll.C:
 		case <-end.C:
 			waits = false
@@ -244,7 +246,7 @@ func (v *Voices) await(ctx context.Context, id string) (Voice, error) {
 // SettleProcess is the name of the to-do list of places without a created voice.
 const SettleProcess = "settle_voice_place"
 
-// SettlePlace frees a place without a created voice, and prevents a later creation.
+// SettlePlace frees a place without a voice, and prevents a later creation.
 func (v *Voices) SettlePlace(ctx context.Context, account, id string, cause uuid.UUID) (eventlog.Position, error) {
 	origin := journal.CausedBy(cause)
 	state, position, err := v.do(ctx, id, voice.Abandon{Voice: id, Account: account, At: v.now()}, origin)
@@ -252,5 +254,5 @@ func (v *Voices) SettlePlace(ctx context.Context, account, id string, cause uuid
 		return position, err
 	}
 	freed, err := v.free(ctx, account, []string{id}, true, origin)
-	return later(position, freed), err
+	return journal.Later(position, freed), err
 }

@@ -2,7 +2,9 @@ package voices_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +19,7 @@ import (
 	"github.com/recital-tts/recital/domain/roster"
 	"github.com/recital-tts/recital/domain/voice"
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/providers/blobs"
 )
 
 const short = 300 * time.Millisecond
@@ -44,7 +47,7 @@ func TestAnInstantVoiceIsMade(t *testing.T) {
 	require.Equal(t, "f2", speaks.Variant)
 	s.requireOrder(t)
 
-	// whoever makes it of the same files again makes the same voice
+	// the same files result in the same voice
 	again := s.create(wish(account, voice.Instant, sound(short, 440), sound(short, 220)))
 	s.settle(t, s.Voices)
 	require.Equal(t, state.Model.SHA256, s.state(again).Model.SHA256)
@@ -159,6 +162,40 @@ func TestWhatIsRefusedLeavesNothing(t *testing.T) {
 	}
 }
 
+// deadlines fails to store the third blob, and records the deadline of each deletion.
+type deadlines struct {
+	blobs.Store
+	puts    int
+	deletes []time.Time
+}
+
+func (d *deadlines) Put(ctx context.Context, a blobs.Address, r io.Reader, size int64) (blobs.Blob, error) {
+	if d.puts++; d.puts == 3 {
+		return blobs.Blob{}, errors.New("the disk is full")
+	}
+	return d.Store.Put(ctx, a, r, size)
+}
+
+func (d *deadlines) Delete(ctx context.Context, address blobs.Address) error {
+	deadline, _ := ctx.Deadline()
+	d.deletes = append(d.deletes, deadline)
+	return d.Store.Delete(ctx, address)
+}
+
+// A refused request cleans up within one time limit, however many recordings it has stored.
+func TestTheRemovalOfAllRecordingsHasOneDeadline(t *testing.T) {
+	s := newStudio(t)
+	store := &deadlines{Store: s.store}
+	tone := sound(short, 440)
+	_, err := s.instance(s.Log, store, s.limits).Create(t.Context(),
+		wish(s.Open("free"), voice.Instant, tone, tone, tone), origin)
+	require.ErrorContains(t, err, "the disk is full")
+	require.Len(t, store.deletes, 2)
+	require.Equal(t, store.deletes[0], store.deletes[1])
+	require.False(t, store.deletes[0].IsZero())
+	require.Empty(t, s.stored(""))
+}
+
 func TestPlacesOfAPlan(t *testing.T) {
 	s := newStudio(t)
 	account := s.Open("free")
@@ -175,12 +212,12 @@ func TestPlacesOfAPlan(t *testing.T) {
 	require.Equal(t, domain.PaymentRequired, domain.CodeOf(s.Room(t.Context(), account, plan.Free)))
 	require.NoError(t, s.Room(t.Context(), account, plan.Indie), "it has room on another plan")
 
-	// when one is deleted, there is a place at once
+	// when one is deleted, a place is free immediately
 	_, err = s.Delete(t.Context(), account, ids[0], origin)
 	require.NoError(t, err)
 	s.create(c)
 
-	// and what an account has it keeps on a smaller plan
+	// and existing voices are kept on a smaller plan
 	c.Plan = plan.Pro
 	s.create(c)
 	c.Plan = plan.Free
@@ -203,7 +240,7 @@ func TestARequestIsRepeatedUnderItsKey(t *testing.T) {
 	require.Len(t, s.roster(account).Places, 1)
 	require.Len(t, s.stored(""), 1)
 
-	// when the first one was cut short after it had its place, then it is under way until that is settled
+	// when the first one was interrupted after it had its place, then it is under way until the place is settled
 	c.Repetition = domain.Repetition{Key: "k2", Content: "c1"}
 	_, err = s.mortal(&fuse{at: 2, after: true}).Create(t.Context(), c, origin)
 	require.ErrorIs(t, err, errDead)
@@ -214,7 +251,7 @@ func TestARequestIsRepeatedUnderItsKey(t *testing.T) {
 	require.NotEqual(t, first, second)
 	s.settle(t, s.Voices)
 
-	// a voice that was deleted is not created again within a day
+	// a deleted voice is not created again within a day
 	_, err = s.Delete(t.Context(), account, second, origin)
 	require.NoError(t, err)
 	_, err = s.Create(t.Context(), c, origin)
@@ -296,8 +333,8 @@ func TestARequestWaitsForItsInstantVoice(t *testing.T) {
 	s.requireOrder(t)
 }
 
-// A creator that is only slow is told so when its place was settled, or its recordings swept, in the meantime: no voice
-// is ever without its recordings.
+// A slow creator gets an error if its place was settled, or its recordings swept, in the meantime: no voice ever lacks
+// its recordings.
 func TestACreatorThatIsOnlySlow(t *testing.T) {
 	for name, meanwhile := range map[string]func(s *studio, account, id string){
 		"its place is settled": func(s *studio, account, id string) {
@@ -325,7 +362,7 @@ func TestACreatorThatIsOnlySlow(t *testing.T) {
 	}
 }
 
-// slowLog lets something happen before a voice is created.
+// slowLog calls before ahead of the creation of a voice.
 type slowLog struct {
 	eventlog.Log
 	once   sync.Once

@@ -15,7 +15,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/todo"
 )
 
-// EraseProcess is the name of the to-do list of deleted voices of which something is left.
+// EraseProcess is the name of the to-do list of deleted voices that are to be erased.
 const EraseProcess = "erase_voice"
 
 // Delete deletes a voice of an account, and stops the work on it. The to-do process EraseProcess removes its blobs.
@@ -29,11 +29,11 @@ func (v *Voices) Delete(ctx context.Context, account, id string, origin journal.
 		return eventlog.Position{}, err
 	}
 	freed, err := v.free(ctx, account, []string{id}, false, origin)
-	if err != nil { // the to-do frees it
+	if err != nil { // EraseProcess frees it
 		v.Logger.WarnContext(ctx, "the place of a deleted voice is left to the to-do", "voice", id, "error", err)
 		return position, nil
 	}
-	return later(position, freed), nil
+	return journal.Later(position, freed), nil
 }
 
 func (v *Voices) delete(ctx context.Context, account, id string, origin journal.Origin) (eventlog.Position, error) {
@@ -45,15 +45,15 @@ func (v *Voices) delete(ctx context.Context, account, id string, origin journal.
 	return position, nil
 }
 
-// stopMaking ends what this instance does to make a voice that is deleted.
+// stopMaking stops this instance's work on a deleted voice.
 func (v *Voices) stopMaking(id string) {
 	v.preparing.cancel(id)
 	v.training.cancel(id)
-	v.bells.ring(id)
+	v.notifier.notify(id)
 }
 
-// Erase removes the blobs of a deleted voice, frees its place, and withdraws its star. It may be repeated. What
-// somebody who did not know of the deletion stores afterwards is swept.
+// Erase removes the blobs of a deleted voice, frees its place, and withdraws its star. It can be repeated. Blobs that
+// an instance stores afterwards, unaware of the deletion, are swept.
 func (v *Voices) Erase(ctx context.Context, id string, cause uuid.UUID) (eventlog.Position, error) {
 	origin := journal.CausedBy(cause)
 	state, position, err := v.load(ctx, id)
@@ -82,7 +82,7 @@ func (v *Voices) removeBlobs(ctx context.Context, id string) error {
 	return nil
 }
 
-// EndFor sees to it that an account which is closed gets no further voice. It may be repeated.
+// EndFor makes sure that a closed account gets no further voice. It can be repeated.
 func (v *Voices) EndFor(ctx context.Context, account string) error {
 	at := v.now()
 	end := roster.End{Account: account, At: at}
@@ -93,9 +93,9 @@ func (v *Voices) EndFor(ctx context.Context, account string) error {
 
 const (
 	erasedAtOnce = 8
-	// erasedInTurn and erasureTurn bound the number of voices and the time of one account's turn. The places of a turn
-	// are freed in one append, possibly with a snapshot of 10,000 places, so that the account's own streams are not
-	// read for each voice.
+	// erasedInTurn and erasureTurn bound the number of voices and the time of one account's turn. The places of a turn are
+	// freed in one append, possibly with a snapshot of 10,000 places, so that the account's own streams are not read for
+	// each voice.
 	erasedInTurn = 100
 	erasureTurn  = 5 * time.Second
 )
@@ -120,7 +120,7 @@ func (v *Voices) EraseFor(ctx context.Context, account string) error {
 	return nil
 }
 
-// eraseSome brings voices to their end until the turn is over, and returns which.
+// eraseSome ends voices until the turn is over, and returns their ids.
 func (v *Voices) eraseSome(ctx context.Context, account string, places []roster.Place) (ids []string, err error) {
 	erasing, all := errgroup.WithContext(ctx)
 	erasing.SetLimit(erasedAtOnce)
@@ -138,7 +138,7 @@ func (v *Voices) eraseSome(ctx context.Context, account string, places []roster.
 	return ids, nil
 }
 
-// eraseOne records the end of a voice in one append, so that it never is on the list of EraseProcess, which would free
+// eraseOne records the end of a voice in one append, so that it is never on the list of EraseProcess, which would free
 // its place by itself.
 func (v *Voices) eraseOne(ctx context.Context, account, id string) error {
 	v.stopMaking(id)

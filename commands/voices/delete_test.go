@@ -72,7 +72,7 @@ func TestDeletingAVoiceEndsItsMaking(t *testing.T) {
 	require.Empty(t, s.stored(""))
 }
 
-// The making of a voice that another instance deletes ends with what it does next.
+// The making of a voice that another instance deletes ends with its next command.
 func TestAVoiceThatIsDeletedElsewhere(t *testing.T) {
 	s := newStudio(t)
 	account := s.Open("pro")
@@ -147,7 +147,7 @@ func TestAnAccountWithManyVoicesLeavesRoomForOthers(t *testing.T) {
 	s.carryOut(t, one, theirs, (*voices.Voices).Prepare)
 	require.Equal(t, voice.Speaking, s.state(theirs).Phase)
 
-	// and whoever has waited is next
+	// and the waiting one is next
 	for _, id := range many {
 		s.carryOut(t, one, id, (*voices.Voices).Prepare)
 		require.Equal(t, voice.Speaking, s.state(id).Phase)
@@ -203,7 +203,7 @@ func TestTwoInstancesMakeOneVoice(t *testing.T) {
 			go func() { ended <- s.attempt(instance, id, do) }()
 		}
 		<-s.cloner.began
-		<-s.cloner.began // both are at work
+		<-s.cloner.began // both are working
 		release()
 		require.NoError(t, <-ended)
 		require.NoError(t, <-ended)

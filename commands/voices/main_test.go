@@ -46,24 +46,24 @@ func TestMain(m *testing.M) { workertest.Main(m, &speechworker, nil) }
 
 var origin = journal.Origin{Actor: eventlog.Actor{Kind: eventlog.ActorAccount, Account: "a"}}
 
-// stretch is how much of a recording is analysed at once. Voices are trained with two of them at least.
+// stretch is the length of audio that is analysed in one step. Training needs at least two.
 const stretch = 250 * time.Millisecond
 
-// studio makes voices on a real log, in a real folder, with a real keyring and real decoders. Only the cloner is one of
-// its own, which is fast and knows what it was given.
+// studio makes voices on a real log, in a real folder, with a real keyring and real decoders. Only the cloner is a
+// stand-in, which is fast and records its input.
 type studio struct {
 	*commandstest.World
-	*voices.Voices // of an instance that nothing befalls
+	*voices.Voices // of an instance without faults
 	keys           *memkeys.Keyring
 	store          *folder.Store
 	decoder        *decode.Pool
 	cloner         *cloner
 	limits         voices.Limits
 
-	gone map[string]bool // voices of which nothing is left, and nothing will be
+	gone map[string]bool // voices that are completely erased
 
 	mu   sync.Mutex
-	late time.Duration // how far the clock of the voices is ahead
+	late time.Duration // by which the clock of the voices is ahead
 }
 
 func newStudio(t testing.TB) *studio {
@@ -105,12 +105,12 @@ func (s *studio) pass(d time.Duration) {
 	s.late += d
 }
 
-// cloner makes voices that show what they were made from. It hears speech in whatever is not silent.
+// cloner makes voices that contain a summary of their recordings. Any sound that is not silence is speech.
 type cloner struct {
 	mu       sync.Mutex
 	analysed int           // recordings and stretches
 	panics   bool          // at the next analysis
-	hold     chan struct{} // analyses wait until it is closed, if there is one
+	hold     chan struct{} // if not nil, analyses wait until it is closed
 	began    chan struct{} // gets an element when an analysis begins to wait
 }
 
@@ -231,7 +231,7 @@ func (s *studio) create(c voices.Creation) string {
 	return made.ID
 }
 
-// ready creates a voice and has it made.
+// ready creates a voice and waits until it is ready.
 func (s *studio) ready(account string) string {
 	s.T.Helper()
 	id := s.create(wish(account, voice.Instant, sound(300*time.Millisecond, 440)))
@@ -276,7 +276,7 @@ func (s *studio) stored(prefix string) (addresses []string) {
 	return addresses
 }
 
-// ids returns the voices whose streams were written, and those that have places, without those that are gone.
+// ids returns the voices with streams or places, except the erased ones.
 func (s *studio) ids() (ids []string) {
 	seen := map[string]bool{}
 	for _, stream := range s.Log.Written(voice.StreamPrefix) {
@@ -296,7 +296,7 @@ func (s *studio) ids() (ids []string) {
 	return ids
 }
 
-// settle does what the to-do processes do, until nothing is due.
+// settle executes the to-dos until none is due.
 func (s *studio) settle(t require.TestingT, by *voices.Voices) {
 	for _, stream := range s.Log.Written(roster.StreamPrefix) {
 		account := stream[len(roster.StreamPrefix):]
@@ -316,7 +316,7 @@ func (s *studio) settle(t require.TestingT, by *voices.Voices) {
 
 type process = func(v *voices.Voices, ctx context.Context, id string, cause uuid.UUID) (eventlog.Position, error)
 
-// due returns what is to be done next for a voice.
+// due returns the next to-do of a voice.
 func (s *studio) due(id string) process {
 	state := s.state(id)
 	switch {
@@ -338,7 +338,7 @@ func (s *studio) carryOut(t require.TestingT, by *voices.Voices, id string, do p
 	require.NoError(t, s.attempt(by, id, do))
 }
 
-// attempt does what a to-do process does for a voice, to its end.
+// attempt executes a to-do of a voice to its end.
 func (s *studio) attempt(by *voices.Voices, id string, do process) error {
 	for {
 		_, err := do(by, s.T.Context(), id, uuid.New())
@@ -348,8 +348,8 @@ func (s *studio) attempt(by *voices.Voices, id string, do process) error {
 	}
 }
 
-// requireOrder requires that every voice is in a state in which it can stay, that the places of all accounts are those
-// of the voices that there are, that stars are of these, and that exactly the blobs that they need are stored.
+// requireOrder requires that every voice is in a stable state, that places and stars belong to existing voices, and
+// that exactly the blobs that these need are stored.
 func (s *studio) requireOrder(t require.TestingT) {
 	s.pass(2 * time.Hour)
 	_, err := s.Sweep(s.T.Context())
@@ -400,8 +400,8 @@ func (s *studio) requireOrder(t require.TestingT) {
 	}
 }
 
-// fuse ends an instance in the middle of what it does: at the n-th thing that it changes in the log or in the store,
-// before or after it is changed. Nothing that it does afterwards has an effect.
+// fuse crashes an instance at its n-th change in the log or the store, before or after the change. Later calls have no
+// effect.
 type fuse struct {
 	at    int
 	after bool
@@ -434,7 +434,7 @@ func (f *fuse) blown() bool {
 	return f.count >= f.at
 }
 
-// mortal returns an instance that dies by a fuse.
+// mortal returns an instance that crashes by a fuse.
 func (s *studio) mortal(f *fuse) *voices.Voices {
 	return s.instance(mortalLog{s.Log, f}, mortalStore{s.store, f}, s.limits)
 }

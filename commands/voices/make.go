@@ -30,9 +30,9 @@ const (
 )
 
 const (
-	// decodedRate is that of decoded recordings in Hz: the engines speak up to 11 kHz.
+	// decodedRate is the sample rate of decoded recordings in Hz: the engines speak up to 11 kHz.
 	decodedRate = 24_000
-	// filesEach is the number of files in the spool for a voice that is being made: a recording as received, and decoded.
+	// filesEach is the number of spool files for a voice in the making: a recording as received, and decoded.
 	filesEach       = 2
 	maxKeptAnalysis = 2*cloning.MaxAnalysisBytes + 4096 // as JSON, in bytes
 )
@@ -40,8 +40,8 @@ const (
 // Prepare examines the recordings of a voice. It makes an instant voice, and queues a professional one for its
 // training. It returns a *todo.NotYetError until that is done.
 func (v *Voices) Prepare(ctx context.Context, id string, cause uuid.UUID) (eventlog.Position, error) {
-	return v.preparing.attend(ctx, id, func(ctx context.Context) (eventlog.Position, error) {
-		defer v.bells.ring(id)
+	return v.preparing.watch(ctx, id, func(ctx context.Context) (eventlog.Position, error) {
+		defer v.notifier.notify(id)
 		m, err := v.begin(ctx, id, cause)
 		if err != nil || m.state.Phase != voice.Preparing || m.state.Deleted {
 			return m.position, err
@@ -59,7 +59,7 @@ func (v *Voices) Prepare(ctx context.Context, id string, cause uuid.UUID) (event
 // Train trains a professional voice. It continues an earlier attempt, and returns a *todo.NotYetError until the
 // training is done.
 func (v *Voices) Train(ctx context.Context, id string, cause uuid.UUID) (eventlog.Position, error) {
-	return v.training.attend(ctx, id, func(ctx context.Context) (eventlog.Position, error) {
+	return v.training.watch(ctx, id, func(ctx context.Context) (eventlog.Position, error) {
 		m, err := v.begin(ctx, id, cause)
 		if err != nil {
 			return m.position, err
@@ -73,7 +73,7 @@ func (v *Voices) Train(ctx context.Context, id string, cause uuid.UUID) (eventlo
 	})
 }
 
-// making is a voice that is being made, as its stream is.
+// making is a voice that is being made, with the state of its stream.
 type making struct {
 	*Voices
 	id       string
@@ -100,7 +100,7 @@ func (m *making) do(ctx context.Context, c command) error {
 // wanted reports whether the voice is still to be made.
 func (m *making) wanted() bool { return m.state.Unfinished() }
 
-// giveUp records that the recordings cannot be made into a voice if an error means that, and returns other errors.
+// giveUp records that the recordings are unusable if an error means that, and returns other errors.
 func (m *making) giveUp(ctx context.Context, recording int, err error) error {
 	b := voice.Break{At: m.now()}
 	var unfit *cloning.UnusableError
@@ -145,7 +145,7 @@ func (m *making) tooLittle(speech time.Duration) error {
 		int(m.Limits.Training.Minutes()), int(speech.Minutes()), int(speech.Seconds())%60)}
 }
 
-// make analyses the remaining recordings, and fits the voice, which needs a minimum of speech.
+// make analyses the remaining recordings, and fits the voice. It requires a minimum of speech.
 func (m *making) make(ctx context.Context, atLeast time.Duration) error {
 	var before time.Duration
 	for i := range m.state.Recordings {
@@ -164,7 +164,7 @@ func (m *making) make(ctx context.Context, atLeast time.Duration) error {
 	return m.giveUp(ctx, -1, m.fit(ctx))
 }
 
-// analyse analyses a recording, stretch by stretch, and returns its length. before is the length of those before it.
+// analyse analyses a recording, stretch by stretch, and returns its length. before is the length of the earlier ones.
 func (m *making) analyse(ctx context.Context, recording int, before time.Duration) (time.Duration, error) {
 	if length, known := m.analysed(recording); known {
 		return length, nil
@@ -186,7 +186,7 @@ func (m *making) analyse(ctx context.Context, recording int, before time.Duratio
 	return length, nil
 }
 
-// step returns the length of audio to analyse at one time: all of a recording for an instant voice.
+// step returns the length of a stretch: the whole recording for an instant voice.
 func (m *making) step() time.Duration {
 	if m.state.Type == voice.Instant {
 		return math.MaxInt64 / 2
@@ -194,7 +194,7 @@ func (m *making) step() time.Duration {
 	return m.Limits.Stretch
 }
 
-// analysed returns the length of a recording all of which was analysed.
+// analysed returns the length of a recording if all of it was analysed.
 func (m *making) analysed(recording int) (time.Duration, bool) {
 	if m.state.Type == voice.Instant {
 		a, known := m.state.Find(recording, 0)
@@ -221,7 +221,7 @@ func (m *making) stretches() int {
 	return n
 }
 
-// kept is an analysis as it is kept.
+// kept is the stored form of an analysis.
 type kept struct {
 	Report cloning.Report `json:"report"`
 	Data   []byte         `json:"data"`
@@ -300,7 +300,7 @@ func (m *making) analyses(ctx context.Context) (all []cloning.Analysis, err erro
 	return all, nil
 }
 
-// decode decodes a recording that is not longer than permitted. The result must be closed.
+// decode decodes a recording of limited length. The result must be closed.
 func (m *making) decode(ctx context.Context, recording int, longest time.Duration) (pcm *spool.File, err error) {
 	one := m.state.Recordings[recording]
 	upload, err := m.collect("recording/"+m.id, func(w io.Writer) error { return m.fetch(ctx, one, w) })
@@ -314,7 +314,7 @@ func (m *making) decode(ctx context.Context, recording int, longest time.Duratio
 		return err
 	})
 	var unusable *audio.UnusableError
-	if errors.As(err, &unusable) && unusable.Fault == audio.TooLong { // it names the rest after earlier recordings
+	if errors.As(err, &unusable) && unusable.Fault == audio.TooLong { // its message has the rest after earlier recordings
 		return nil, &audio.UnusableError{
 			Fault: audio.TooLong, Message: fmt.Sprintf("The recordings are longer than %s in all", m.Limits.Longest),
 		}
@@ -325,7 +325,7 @@ func (m *making) decode(ctx context.Context, recording int, longest time.Duratio
 	return pcm, nil
 }
 
-// collect returns a file of the spool with what fill writes.
+// collect returns a file of the spool with the output of fill.
 func (v *Voices) collect(owner string, fill func(io.Writer) error) (*spool.File, error) {
 	file, err := v.spool.Create(owner, 0)
 	if err != nil {
@@ -353,7 +353,7 @@ func (m *making) fetch(ctx context.Context, r voice.Recording, w io.Writer) erro
 	return err
 }
 
-// lengthOf returns the length of a number of bytes of decoded audio, in whole milliseconds. bytesOf is its inverse.
+// lengthOf returns the duration of a number of bytes of decoded audio, in whole milliseconds. bytesOf is its inverse.
 func lengthOf(bytes int64) time.Duration {
 	return time.Duration(bytes/2*1000/decodedRate) * time.Millisecond
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// PreviewProcess is the name of the to-do list of voices that are ready and have no preview.
+// PreviewProcess is the name of the to-do list of ready voices without a preview.
 const PreviewProcess = "render_voice_preview"
 
-// RenderPreview renders the preview of a voice that has none, and keeps it.
+// RenderPreview renders and stores the preview of a voice that has none.
 func (v *Voices) RenderPreview(ctx context.Context, id string, cause uuid.UUID) (eventlog.Position, error) {
 	state, position, err := v.load(ctx, id)
 	if err != nil || !state.NeedsPreview() {

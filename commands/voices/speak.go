@@ -12,25 +12,25 @@ import (
 	"github.com/recital-tts/recital/internal/speech/cloning"
 )
 
-// Refusals of voices that do not speak.
+// Refusals of voices that cannot speak.
 var (
 	errNotReady error = domain.Refuse(domain.Conflict, "The voice is not ready yet")
 	errBroken   error = domain.Refuse(domain.Rejected, "The voice is broken; delete it, and create another one")
 
-	errModel = errors.New("the model of a voice is not what was made")
+	errModel = errors.New("the model of a voice has another hash than recorded")
 )
 
-// opened is a voice that is open for speaking, by one caller at a time.
+// opened is a voice that is open for speaking. The holder of turn uses its fields.
 type opened struct {
 	turn   chan struct{}
 	stream *journal.Cached[voice.State, voice.Event]
-	model  voice.Model // that voice follows from
+	model  voice.Model // from which voice follows
 	voice  speech.Voice
 }
 
-// Speaking returns a voice for an account to speak with: of the system, or of the account, as it is now, whichever
-// instance has changed it. Errors: domain.NotFound for a voice that the account does not have, or has deleted;
-// domain.Conflict for one that is not ready yet; domain.Rejected for one that never will be; domain.Unavailable.
+// Speaking returns the current version of a voice for an account: the system's, or the account's, whichever instance
+// has changed it. Errors: domain.NotFound for a voice that the account does not have, or has deleted; domain.Conflict
+// for one that is not ready yet; domain.Rejected for one that never will be; domain.Unavailable.
 func (v *Voices) Speaking(ctx context.Context, account, id string) (speech.Voice, error) {
 	if system, found := v.Catalogue.Lookup(id); found {
 		return system, nil
@@ -90,7 +90,7 @@ func (v *Voices) open(id string) *opened {
 	return o
 }
 
-// openModel reads the model of a voice, and checks it.
+// openModel reads the model of a voice, and checks its hash.
 func (v *Voices) openModel(ctx context.Context, s voice.State) (speech.Voice, error) {
 	data, err := v.read(ctx, s.Account, s.Model.Blob, cloning.MaxModelBytes)
 	if err != nil {

@@ -1,8 +1,8 @@
 // Package voices makes voices from recordings, changes and deletes them, and opens them to speak.
 //
-// A request stores the recordings, takes a place of the account's plan, and creates the voice; to-dos do all else. An
-// operation that was cut short, at any instruction, is completed or abandoned by a to-do: a place without a voice is
-// freed, the making of a voice continues, and unreferenced blobs are swept.
+// A request stores the recordings, takes a place of the account's plan, and creates the voice. To-dos do the rest. They
+// also complete or abandon an operation that was interrupted at any instruction: a place without a voice is freed, the
+// making of a voice continues, and unreferenced blobs are swept.
 package voices
 
 import (
@@ -40,9 +40,9 @@ type Config struct {
 	Decoder  audio.Decoder
 	Cloner   cloning.Cloner
 	Previews Previews
-	// of voices that every account has; nil has the system voices
+	// the voices that every account has; nil means the system voices
 	Catalogue *speech.Catalogue
-	// of recordings while they are decoded and analysed; is created if missing, and belongs to this process alone
+	// of recordings while they are decoded and analysed; created if missing, and used by this process alone
 	Folder string
 	Limits Limits
 	Now    func() time.Time
@@ -58,14 +58,14 @@ type Previews interface {
 // Limits bounds concurrent work and storage. A zero field means its default.
 type Limits struct {
 	PerAccount int // voices on any plan: 10,000
-	// voices prepared at a time; half as many (at least one) are trained in addition: one for each processor
+	// voices prepared at a time, by default one for each processor; half as many (at least one) are trained in addition
 	AtOnce   int
 	Upload   int64         // bytes of a recording: 250 MiB
 	Longest  time.Duration // of all recordings of a voice: 3 h
 	Wait     time.Duration // for which a request waits until its voice is ready: 30 s
-	Opened   int           // voices that are kept open to speak: 1,000
-	Training time.Duration // of speech that a professional voice is made of at least: 5 min
-	Stretch  time.Duration // of a recording that is analysed at one go for a professional voice: 2 min
+	Opened   int           // voices kept open to speak: 1,000
+	Training time.Duration // minimum of speech of a professional voice: 5 min
+	Stretch  time.Duration // of a recording that is analysed in one step for a professional voice: 2 min
 }
 
 func (l Limits) withDefaults() Limits {
@@ -102,14 +102,14 @@ func (l Limits) trained() int { return max(1, l.AtOnce/2) }
 // Voices executes the commands on voices. It must be closed.
 type Voices struct {
 	Config
-	sealed    *sealed.Store
-	spool     *spool.Spool
-	opened    *lru.Cache[string, *opened]
-	preparing *desk
-	training  *desk
-	bells     bells
-	hearing   singleflight.Group // of previews that are not kept
-	random    io.Reader          // source of ids
+	sealed       *sealed.Store
+	spool        *spool.Spool
+	opened       *lru.Cache[string, *opened]
+	preparing    *workerPool
+	training     *workerPool
+	notifier     notifier
+	previewGroup singleflight.Group // of renderings that are not stored
+	random       io.Reader          // source of ids
 }
 
 // New returns a Voices.
@@ -129,26 +129,26 @@ func New(config Config) (*Voices, error) {
 	}
 	v := &Voices{Config: config, sealed: sealed.New(config.Blobs, config.Keys), spool: files, opened: opened,
 		random: rand.Reader}
-	v.preparing, v.training = newDesk(limits.AtOnce), newDesk(limits.trained())
+	v.preparing, v.training = newWorkerPool(limits.AtOnce), newWorkerPool(limits.trained())
 	return v, nil
 }
 
-// Close stops the making of voices, which another instance, or the next start, continues.
+// Close stops the making of voices. Another instance, or the next start, continues it.
 func (v *Voices) Close() error {
 	v.preparing.close()
 	v.training.close()
 	return nil
 }
 
-// Making returns the number of voices that are being prepared and trained by this instance.
+// Making returns the number of voices that this instance is preparing or training.
 func (v *Voices) Making() int { return v.preparing.busy() + v.training.busy() }
 
-// Voice is a voice as its account sees it. A system voice has a zero State.
+// Voice is a voice as seen by its account. A system voice has a zero State.
 type Voice struct {
 	ID       string
 	State    voice.State
 	Starred  bool
-	Position eventlog.Position // of the last event that it follows from
+	Position eventlog.Position // of the last event from which it follows
 }
 
 type (
@@ -186,14 +186,14 @@ func (v *Voices) load(ctx context.Context, id string) (voice.State, eventlog.Pos
 	return state, version.Position, err
 }
 
-// do carries a command out on a voice.
+// do executes a command on a voice.
 func (v *Voices) do(
 	ctx context.Context, id string, c command, origin journal.Origin,
 ) (voice.State, eventlog.Position, error) {
 	return journal.Execute(ctx, v.Journal, streamOf(id), c, origin.Metadata(uuid.New(), v.now()))
 }
 
-// free frees the places of voices of an account, and withdraws the stars that it has given them.
+// free frees the places of an account's voices, and withdraws the account's stars of them.
 func (v *Voices) free(
 	ctx context.Context, account string, ids []string, abandoned bool, origin journal.Origin,
 ) (eventlog.Position, error) {
@@ -206,17 +206,10 @@ func (v *Voices) free(
 	free := roster.Free{Voices: ids, Abandoned: abandoned, At: at}
 	_, position, err := journal.Execute(ctx, v.Journal, rosterOf(account), rosterCommand(free),
 		origin.Metadata(uuid.New(), at))
-	return later(last, position), err
+	return journal.Later(last, position), err
 }
 
 // owner returns the owner of a voice's blobs.
 func owner(id string) blobs.Owner { return blobs.Owner(voice.Stream(id)) }
 
 func (v *Voices) now() time.Time { return v.Now().UTC() }
-
-func later(a, b eventlog.Position) eventlog.Position {
-	if a.Compare(b) > 0 {
-		return a
-	}
-	return b
-}

@@ -31,7 +31,7 @@ func revoked(hash, masked string) account.Event {
 	return account.APIKeyRevoked{Account: "a1", Hash: hash, Masked: masked, At: noon}
 }
 
-// free is what a closed account left.
+// free is the last free period of a closed account.
 var free = &account.FreePeriod{Start: noon.AddDate(0, 0, -10), End: noon.AddDate(0, 0, 20), Used: 14_000}
 
 func closed() account.Event { return account.Closed{Account: "a1", At: noon} }

@@ -15,7 +15,7 @@ func (c RevokeSessions) Decide(s State) ([]Event, error) {
 		return nil, err
 	}
 	at := c.At
-	if at.Before(s.SessionsRevokedAt) { // set by a clock ahead of ours; ended sessions stay ended
+	if at.Before(s.SessionsRevokedAt) { // another instance's clock was ahead; ended sessions stay ended
 		at = s.SessionsRevokedAt
 	}
 	return []Event{SessionsRevoked{Account: s.Account, At: at}}, nil
@@ -56,8 +56,8 @@ func (c RecordErasure) Decide(s State) ([]Event, error) {
 	return nil, nil
 }
 
-// RecordRepeatedErasure records that the data of a closed account was erased again. It has no effect before that is
-// due, or a second time.
+// RecordRepeatedErasure records that the data of a closed account was erased again. It has no effect before the
+// repetition is due, or a second time.
 type RecordRepeatedErasure struct{ At time.Time }
 
 // Decide refuses an account that was not erased before.

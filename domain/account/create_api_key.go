@@ -21,8 +21,8 @@ type CreateAPIKey struct {
 }
 
 // Decide refuses an invalid name, and an account that is not open, has too many keys, or has another key of the same
-// masked form: the caller then draws a new one. A caller that might add a key again must know that it has not been
-// revoked.
+// masked form. In the last case the caller draws another key. A caller that may add a key twice must make sure that it
+// has not been revoked in between.
 func (c CreateAPIKey) Decide(s State) ([]Event, error) {
 	if err := s.requireOpen(); err != nil {
 		return nil, err

@@ -7,8 +7,8 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 )
 
-// Entitle puts the account on the plan of its subscription. It has no effect on a closed account, or for an event
-// before the last one that was followed.
+// Entitle puts the account on the plan of its subscription. It has no effect on a closed account, or for an event no
+// newer than the last one that the account followed.
 type Entitle struct {
 	plan.Entitlement
 	Revision int64 // of the subscription's event, in that stream
@@ -34,11 +34,10 @@ func (c Entitle) Decide(s State) ([]Event, error) {
 	}}, nil
 }
 
-// maxBefore is the maximum number of earlier periods in the state: more than an account has between two runs of
-// billing.
+// maxBefore is the maximum number of earlier periods in the state. Fewer arise between two runs of billing.
 const maxBefore = 8
 
-// entitled returns the state that is on another plan.
+// entitled returns the state after a change of plan.
 func (s State) entitled(e Entitled) State {
 	if e.Start.After(s.Entitlement.Start) {
 		until := e.Start.Add(-1)
@@ -52,9 +51,9 @@ func (s State) entitled(e Entitled) State {
 	return s
 }
 
-// Formers returns the periods before the one at a time that may be unclosed or unbilled, oldest first: those that an
-// entitlement has cut short or followed, and those of the current one up to its first free one, in which the account
-// may have used its former plan before its end was known.
+// Formers returns the periods before the one at a time that may be unclosed or unbilled, oldest first. They are the
+// periods that an entitlement has cut short or followed, and the earlier periods of the current entitlement up to its
+// first free one: the account may have used its former plan until its end was known.
 func (f Facts) Formers(at time.Time) []Former {
 	formers := slices.Clip(f.Before)
 	if f.Version == 0 && f.Entitlement.Plan == plan.Free { // there was no earlier plan

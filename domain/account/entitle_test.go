@@ -12,7 +12,7 @@ import (
 	"github.com/recital-tts/recital/domain/spec"
 )
 
-// bought is a plan for a month from a day after noon on, which is bought again at its end.
+// bought is a plan for a month that starts a number of days after noon and renews itself.
 func bought(on plan.Type, days int) plan.Entitlement {
 	start := noon.AddDate(0, 0, days)
 	return plan.Entitlement{Plan: on, Start: start, End: start.AddDate(0, 1, 0), Next: on, Anchor: start}
@@ -69,7 +69,7 @@ func TestThePeriodBeforeAnother(t *testing.T) {
 	require.Equal(t, noon.AddDate(0, 1, 0), before(pro.Start).Start, "the second free one, which it has cut short")
 	require.Equal(t, pro.Start, before(pro.End).Start)
 
-	// and one that comes after a border that nobody has followed leaves the period before that, too
+	// then an entitlement that begins after an unobserved renewal keeps the period before that, too
 	kept := len(state.Before)
 	late := state
 	late.Entitlement.Next = plan.Pro
@@ -83,12 +83,12 @@ func TestThePeriodBeforeAnother(t *testing.T) {
 	require.Equal(t, pro.End, late.Before[kept+1].Start)
 	require.Equal(t, late.Before[kept+1].Next, late.Before[kept+2].Start)
 
-	// and one that changes the running period leaves what was before it
+	// and a change of the running period leaves the period before it
 	pro.Next = plan.Free
 	follow(pro, 2, pro.Start.Add(time.Hour))
 	require.Equal(t, noon.AddDate(0, 1, 0), before(pro.Start).Start)
 
-	// and one of a provider whose clock is ahead cuts the period of now
+	// and an entitlement from a provider with a clock ahead cuts the current period
 	ahead := bought(plan.Premium, 400)
 	follow(ahead, 3, pro.Start.Add(2*time.Hour))
 	require.Equal(t, pro.Start, before(ahead.Start).Start)

@@ -41,7 +41,7 @@ type RenameAPIKey struct {
 	At         time.Time
 }
 
-// Decide refuses an invalid name, and a masked form of none of the account's keys.
+// Decide refuses an invalid name, and an unknown masked form.
 func (c RenameAPIKey) Decide(s State) ([]Event, error) {
 	if !ValidKeyName(c.Name) {
 		return nil, errKeyName

@@ -11,7 +11,7 @@ type RevokeAPIKey struct {
 	At     time.Time
 }
 
-// Decide refuses a masked form of none of the account's keys, including a revoked one.
+// Decide refuses an unknown masked form, including a revoked key's.
 func (c RevokeAPIKey) Decide(s State) ([]Event, error) {
 	key, err := s.Key(c.Masked)
 	if err != nil {

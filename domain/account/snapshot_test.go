@@ -19,7 +19,7 @@ func snapshot(at time.Time, keys ...account.Key) account.Event {
 		Entitlement: plan.Entitlement{Plan: plan.Free, Start: noon}, Keys: keys}, At: at}
 }
 
-// churn is an account with a key that stays and so many other events.
+// churn is the history of an account with one key that stays and a number of other events.
 func churn(others int) events {
 	happened := events{opened(), key("h", "m")}
 	for i := 0; len(happened) < others+2; i++ {
@@ -50,7 +50,7 @@ func TestTakeSnapshot(t *testing.T) {
 	})
 }
 
-// Whatever is decided on an account, a fold from any snapshot on equals the fold of everything.
+// For any history of an account, a fold from any snapshot equals the fold of all events.
 func TestASnapshotStandsForWhatIsBeforeIt(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		var state account.State
@@ -83,7 +83,7 @@ func TestASnapshotStandsForWhatIsBeforeIt(t *testing.T) {
 			require.Equal(r, state.SinceSnapshot, later.SinceSnapshot)
 		}
 
-		// and one that is taken now repeats the whole state, whatever was known before
+		// and a new snapshot repeats the whole state, after any known state
 		state.SinceSnapshot = account.SnapshotEvery
 		taken := state.Snapshot(noon)
 		earlier := spec.Fold(account.Evolve, all[:rapid.IntRange(0, len(all)).Draw(r, "earlier")])

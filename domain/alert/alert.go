@@ -1,4 +1,4 @@
-// Package alert has the alerts for operators. There are two aggregates:
+// Package alert defines the alerts for operators. There are two aggregates:
 //
 //   - The stream alerts has occasions (Raised). An alert is raised once, however often its source detects the occasion,
 //     and stays open until its source or an operator clears it.
@@ -18,15 +18,15 @@ const Stream = "alerts"
 // Event is one of the events below.
 type Event interface{ alertEvent() }
 
-// Reason is why an alert was raised.
+// Reason is the reason for an alert.
 type Reason string
 
 // The reasons.
 const (
-	GaveUp    Reason = "gave_up"    // an item of a to-do list failed too often to be tried as before
-	Stopped   Reason = "stopped"    // a projection stands before an event that it cannot handle
-	Parked    Reason = "parked"     // a projection goes on without an event that it cannot handle
-	Outdated  Reason = "outdated"   // a projection stands before an event that a newer release wrote
+	GaveUp    Reason = "gave_up"    // an item of a to-do list failed too often, and is retried only hourly
+	Stopped   Reason = "stopped"    // a projection has stopped before an event that it cannot handle
+	Parked    Reason = "parked"     // a projection continues without an event that it cannot handle
+	Outdated  Reason = "outdated"   // a projection has stopped before an event that a newer release wrote
 	TakenOver Reason = "taken_over" // another instance moved the checkpoint of a projection that this one was feeding
 	NotFed    Reason = "not_fed"    // a generation of a projection has other tables than the release
 	NoAppends Reason = "no_appends" // the log took no events for a while
@@ -37,7 +37,7 @@ const (
 	Doubled      Reason = "doubled"      // an account pays two subscriptions
 	Behind       Reason = "behind"       // a read model lags behind the log
 	Unreachable  Reason = "unreachable"  // a part or a provider that recitald needs does not answer
-	CrashLoop    Reason = "crash_loop"   // worker processes die one after the other
+	CrashLoop    Reason = "crash_loop"   // worker processes die one after another
 	Failing      Reason = "failing"      // too large a share of syntheses fails
 	Refused      Reason = "refused"      // notices of the payment provider are refused
 	DiskFull     Reason = "disk_full"    // a disk is nearly full
@@ -50,8 +50,8 @@ const (
 
 // Raised is an alert.
 type Raised struct {
-	Alert   string    `json:"alert"`   // the same for the same occasion
-	Source  string    `json:"source"`  // part that raised it: todo/<process>, projection/<name>, event
+	Alert   string    `json:"alert"`   // id; equal for the same occasion
+	Source  string    `json:"source"`  // the component that raised it: todo/<process>, projection/<name>, event
 	Subject string    `json:"subject"` // an id, never personal data
 	Reason  Reason    `json:"reason"`
 	At      time.Time `json:"at"`
@@ -66,7 +66,7 @@ type Cleared struct {
 func (Raised) alertEvent()  {}
 func (Cleared) alertEvent() {}
 
-// State holds the alerts that were raised, and those that were cleared, by id.
+// State holds the ids of the raised and of the cleared alerts.
 type State struct {
 	Raised, Cleared map[string]bool
 }
@@ -91,7 +91,7 @@ func with(ids map[string]bool, id string) map[string]bool {
 	return ids
 }
 
-// Raise raises an alert. Raising it again changes nothing.
+// Raise raises an alert. Raising it again has no effect.
 type Raise struct {
 	Alert   string
 	Source  string
@@ -111,17 +111,17 @@ func (c Raise) Decide(s State) ([]Event, error) {
 	return []Event{Raised(c)}, nil
 }
 
-// Clear clears an alert that was raised once. Clearing it again changes nothing.
+// Clear clears an alert that was raised once. Clearing it again has no effect.
 type Clear struct {
 	Alert string
 	At    time.Time
 }
 
 // Decide refuses a command without an alert. The caller ensures that the alert was raised: the stream grows without
-// limit, and is not read for that.
+// limit, so that it is not read for this.
 func (c Clear) Decide(s State) ([]Event, error) {
 	if c.Alert == "" {
-		return nil, domain.Refuse(domain.Invalid, "Which alert is to be cleared is missing")
+		return nil, domain.Refuse(domain.Invalid, "The id of the alert is missing")
 	}
 	if s.Cleared[c.Alert] {
 		return nil, nil

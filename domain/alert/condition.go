@@ -12,7 +12,7 @@ const ConditionPrefix = "condition-"
 // Condition is a state that lasts for a while, and can return. The same source, subject and reason are the same
 // condition on every instance.
 type Condition struct {
-	Source  string // part that it is about: log, postgres, projection/<name>
+	Source  string // the component concerned: log, postgres, projection/<name>
 	Subject string // detail of the source, never personal data; the instance if instances differ
 	Reason  Reason
 }
@@ -29,7 +29,7 @@ type ConditionRaised struct {
 	Source  string    `json:"source"`
 	Subject string    `json:"subject"`
 	Reason  Reason    `json:"reason"`
-	At      time.Time `json:"at"` // since when it holds; the log may have taken the event later
+	At      time.Time `json:"at"` // start of the condition; the log may have taken the event later
 }
 
 // ConditionCleared records that a condition has ceased to hold, or that an operator has cleared its alert. The metadata

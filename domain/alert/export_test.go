@@ -1,4 +1,4 @@
 package alert
 
-// Sentences are what alerts say, by their reasons.
+// Sentences are the sentences of alerts, by reason.
 var Sentences = sentences

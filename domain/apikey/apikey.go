@@ -1,5 +1,5 @@
 // Package apikey is the aggregate of the streams apikey-<hash>: the account that an API key belongs to. The stream
-// leads from a key to its account; whether the key is valid is decided by the account's stream alone.
+// leads from a key to its account. Only the account's stream decides whether the key is valid.
 package apikey
 
 import (
@@ -11,7 +11,7 @@ import (
 // StreamPrefix is the prefix of the streams of API keys, followed by the key's hash.
 const StreamPrefix = "apikey-"
 
-// Stream returns the stream of the key with a hash, which is that of account.HashAPIKey.
+// Stream returns the stream of the key with a hash, as returned by account.HashAPIKey.
 func Stream(hash string) string { return StreamPrefix + hash }
 
 // Event is the event of an API key.

@@ -6,8 +6,8 @@ import (
 	"github.com/recital-tts/recital/domain"
 )
 
-// ActStreamPrefix is that of the streams of acts, followed by the act's id: each has a stream of its own, as reads
-// have.
+// ActStreamPrefix begins the names of the streams of acts. The act's id follows it. Each act has a stream of its own,
+// as each read has.
 const ActStreamPrefix = "audit-acts-"
 
 // The kinds of acts.
@@ -36,7 +36,7 @@ func ActStream(id string) string { return ActStreamPrefix + id }
 type OperatorActed struct {
 	Act     string    `json:"act"`               // id
 	Kind    string    `json:"kind"`              // such as projections-rebuild
-	Subject string    `json:"subject,omitempty"` // what is acted on: names of read models, a folder
+	Subject string    `json:"subject,omitempty"` // the object of the act: names of read models, a folder
 	At      time.Time `json:"at"`
 }
 

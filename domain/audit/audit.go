@@ -1,5 +1,5 @@
-// Package audit holds what auditing adds to the log: that personal data was read, and by whom; and signed statements
-// about the log itself.
+// Package audit defines the events of auditing: reads of personal data with their readers, acts of operators, and
+// signed statements about the log itself.
 package audit
 
 // Event is one of the events of this package.

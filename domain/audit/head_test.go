@@ -34,7 +34,7 @@ func TestHeadsOfAChain(t *testing.T) {
 	})
 }
 
-// Everything that a head says is signed.
+// The signature covers every field of a head.
 func TestASignatureIsThatOfTheWholeHead(t *testing.T) {
 	require.True(t, signedHead(3).Signed())
 	for name, change := range map[string]func(*audit.Head){

@@ -8,30 +8,30 @@ import (
 	"github.com/recital-tts/recital/domain"
 )
 
-// ReadStreamPrefix is that of the streams of reads, followed by the read's id: each has a stream of its own, so that
-// what one costs does not grow with their number.
+// ReadStreamPrefix begins the names of the streams of reads. The read's id follows it. Each read has a stream of its
+// own, so that the cost of a read does not grow with their number.
 const ReadStreamPrefix = "audit-reads-"
 
 // ReadStream returns the name of a read's stream.
 func ReadStream(id string) string { return ReadStreamPrefix + id }
 
-// MaxReason is the greatest length of a reason, in characters.
+// MaxReason is the maximum length of a reason, in characters.
 const MaxReason = 500
 
-// PersonalDataRead records that personal data is about to be shown to a person, or what an e-mail address leads to. It
-// is in the log before they see it.
+// PersonalDataRead records that personal data, or the account of an e-mail address, is about to be shown to a person.
+// It is in the log before they see the data.
 type PersonalDataRead struct {
 	Read   string    `json:"read"`
 	By     string    `json:"by"`     // the name of the person's token
 	Reason string    `json:"reason"` // in their words
 	Query  Query     `json:"query"`
-	Count  int       `json:"count"` // of the rows that are shown
+	Count  int       `json:"count"` // of the rows shown
 	At     time.Time `json:"at"`
 }
 
-// Query is what was asked. Fields are empty where nothing was said.
+// Query is the query of a read. Omitted parameters are empty.
 type Query struct {
-	Of        string     `json:"of"` // what was listed: sessions, billing, activity, accounts
+	Of        string     `json:"of"` // the list: sessions, billing, activity, accounts
 	Account   string     `json:"account,omitempty"`
 	EmailHash string     `json:"emailHash,omitempty"` // HMAC of the address that was looked up, in hex, as in profiles
 	Session   string     `json:"session,omitempty"`

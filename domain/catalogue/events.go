@@ -8,7 +8,7 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 )
 
-// Stream is where the catalogue is kept.
+// Stream is the only stream of its kind.
 const Stream = "catalogue"
 
 // Event is one of the events below.
@@ -19,7 +19,7 @@ type Price struct {
 	ID       string    `json:"price"`
 	Name     string    `json:"name"` // of the product
 	Plan     plan.Type `json:"plan"`
-	Amount   int64     `json:"amount"` // by the month
+	Amount   int64     `json:"amount"` // per month
 	Currency string    `json:"currency"`
 	// Characters past the plan's cost OverageMillis thousandths of a minor unit for each full OverageUnit of
 	// characters.
@@ -27,13 +27,13 @@ type Price struct {
 	OverageUnit   int64 `json:"overageUnit"`
 }
 
-// PriceListed puts a price on sale, or says what has changed about it.
+// PriceListed puts a price on sale, or changes one.
 type PriceListed struct {
 	Price
 	At time.Time `json:"at"`
 }
 
-// PriceWithdrawn takes a price off sale. Who has subscribed at it keeps it.
+// PriceWithdrawn takes a price off sale. Its subscribers keep it.
 type PriceWithdrawn struct {
 	ID string    `json:"price"`
 	At time.Time `json:"at"`

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// Observe records which prices are on sale now. Observing the same again decides nothing.
+// Observe records the prices on sale now. Observing the same prices again has no effect.
 type Observe struct {
 	Prices []Price
 	At     time.Time
 }
 
-// Decide lists what is new or has changed, and withdraws what is not on sale any more.
+// Decide lists new and changed prices, and withdraws the others.
 func (c Observe) Decide(s State) ([]Event, error) {
 	var events []Event
 	for _, p := range c.Prices {

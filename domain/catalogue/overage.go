@@ -2,7 +2,7 @@ package catalogue
 
 import "github.com/recital-tts/recital/domain/plan"
 
-// Overage is what characters past a plan cost.
+// Overage is the price of characters past a plan.
 type Overage struct {
 	Units    int64 // full units
 	Amount   int64
@@ -14,7 +14,7 @@ func (p Price) Rate() plan.Rate {
 	return plan.Rate{Unit: p.OverageUnit, Millis: p.OverageMillis, Currency: p.Currency}
 }
 
-// Overage returns what characters past the plan cost at the price: full units only, and whole minor units only.
+// Overage returns the price of characters past the plan: full units only, and whole minor units only.
 func (p Price) Overage(characters int64) Overage {
 	units, amount := p.Rate().Cost(characters)
 	return Overage{Units: units, Amount: amount, Currency: p.Currency}

@@ -2,7 +2,7 @@ package catalogue
 
 import "slices"
 
-// State is the state of the catalogue: every price that was ever listed, in the order in which they came.
+// State is the state of the catalogue: every price that was ever listed, oldest first.
 type State struct{ Listed []Listing }
 
 // Listing is a price, and whether it is on sale.

@@ -19,7 +19,7 @@ type Saved struct {
 	MediaType    string    `json:"mediaType"`  // of the blob
 	Characters   int64     `json:"characters"` // of the text, in Unicode code points
 	Milliseconds int64     `json:"milliseconds"`
-	Blob         string    `json:"blob"` // its address; sealed, as Sealed is
+	Blob         string    `json:"blob"` // its address; the blob is sealed, like Sealed
 	Bytes        int64     `json:"bytes"`
 	Seed         int64     `json:"seed"`
 	Settings     Settings  `json:"settings"`
@@ -43,7 +43,7 @@ type Settings struct {
 // Content holds the parts of a request that are free text. It is stored only sealed.
 type Content struct {
 	Text             string `json:"text"`
-	Language         string `json:"language,omitempty"` // in the words of the request; "" where it was to be detected
+	Language         string `json:"language,omitempty"` // as in the request; "" if it was to be detected
 	OriginalText     string `json:"originalText,omitempty"`
 	OriginalLanguage string `json:"originalLanguage,omitempty"`
 	Solver           string `json:"solver,omitempty"`

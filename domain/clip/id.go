@@ -23,7 +23,7 @@ func DrawID(random io.Reader) (string, error) {
 // ValidID reports whether a string has the form of an id.
 func ValidID(id string) bool { return domain.ValidID(id, idSize) }
 
-// StreamPrefix is that of the streams of clips, followed by the clip's id.
+// StreamPrefix begins the names of the streams of clips. The clip's id follows it.
 const StreamPrefix = "clip-"
 
 // Stream returns the name of a clip's stream. It is also the owner of the clip's blob.

@@ -5,7 +5,7 @@ import "github.com/recital-tts/recital/domain"
 // Save saves a result. Saving it again has no effect.
 type Save Saved
 
-// Decide refuses a clip that could not be found, played or read.
+// Decide refuses a clip that lacks a part, and the id of another or a deleted clip.
 func (c Save) Decide(s State) ([]Event, error) {
 	switch {
 	case !ValidID(c.Clip), c.Account == "", c.Blob == "", c.Bytes <= 0, c.MediaType == "", len(c.Sealed) == 0:

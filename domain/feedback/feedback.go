@@ -33,12 +33,12 @@ const (
 
 // Content holds the free text of the client.
 type Content struct {
-	About   string `json:"about"` // the id that the client sent: that of a synthesis
+	About   string `json:"about"` // the id that the client sent, usually of a synthesis
 	Text    string `json:"text,omitempty"`
 	Context string `json:"context,omitempty"`
 }
 
-// StreamPrefix is that of the streams of feedback, followed by its id.
+// StreamPrefix begins the names of the streams of feedback. The id of the feedback follows it.
 const StreamPrefix = "feedback-"
 
 // Stream returns the name of the stream of a piece of feedback.

@@ -19,7 +19,7 @@ var (
 	errRemaining = domain.Refuse(domain.Conflict, "The account has variables at the hosting platform")
 )
 
-// Connect records an access.
+// Connect records an access to the platform.
 type Connect Connected
 
 // Decide refuses too many connections.
@@ -37,11 +37,11 @@ func (c Connect) Decide(s State) ([]Event, error) {
 // Begin records the key that is about to be set in a project.
 type Begin struct {
 	VariableBegun
-	Instead string // hash of the key that it replaces, which is deleted; "" where there is none
+	Instead string // hash of the key that it replaces, which is deleted; "" for none
 }
 
-// Decide refuses while the project has another variable than the one to be replaced, or a request may be changing that
-// one.
+// Decide refuses while the project has a variable other than the one to be replaced, or while a request may be changing
+// that variable.
 func (c Begin) Decide(s State) ([]Event, error) {
 	if s.Ended {
 		return nil, errEnded
@@ -111,7 +111,7 @@ func (c Remove) Decide(s State) ([]Event, error) {
 	return []Event{VariableRemoved{Account: s.Account, Hash: c.Hash, Left: c.Left, At: c.At}}, nil
 }
 
-// End records that the account has no variables left at the platform, and can set no more.
+// End records that the account has no variables left at the platform, and can set no others.
 type End struct{ At time.Time }
 
 // Decide refuses while there are variables.

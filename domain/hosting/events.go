@@ -16,7 +16,7 @@ type Connected struct {
 	Installation string    `json:"installation"` // the platform's id
 	Team         string    `json:"team"`         // the platform's id; "" for a person's own projects
 	Token        []byte    `json:"token"`        // sealed for SealedForToken
-	Code         string    `json:"code"`         // SHA-256 of the code that it was exchanged for, in hex
+	Code         string    `json:"code"`         // SHA-256 of the exchanged code, in hex
 	At           time.Time `json:"at"`
 }
 
@@ -50,7 +50,7 @@ type VariableRemovalBegun struct {
 type VariableRemoved struct {
 	Account string    `json:"account"`
 	Hash    string    `json:"hash"`
-	Left    bool      `json:"left"` // the variable may be there still, because the platform grants no access any more
+	Left    bool      `json:"left"` // the variable may still exist, because the platform no longer grants access to it
 	At      time.Time `json:"at"`
 }
 
@@ -67,7 +67,7 @@ func (VariableRemovalBegun) hostingEvent() {}
 func (VariableRemoved) hostingEvent()      {}
 func (Ended) hostingEvent()                {}
 
-// StreamPrefix precedes the account in the name of a stream.
+// StreamPrefix begins the names of the streams. The account's id follows it.
 const StreamPrefix = "hosting-"
 
 // Stream returns the name of an account's stream.
@@ -76,5 +76,5 @@ func Stream(account string) string { return StreamPrefix + account }
 // SealedForToken returns the purpose for which the token of a configuration is sealed.
 func SealedForToken(config string) string { return "hosting/" + config }
 
-// SealedForName returns the purpose for which the name of a project is sealed. The hash is that of the variable's key.
+// SealedForName returns the purpose for which the name of a project is sealed, given the hash of the variable's key.
 func SealedForName(hash string) string { return "hosting-project/" + hash }

@@ -22,7 +22,7 @@ type Variable struct {
 	VariableBegun
 	ID       string    // the platform's; "" until the platform has confirmed the key
 	Removing bool      // it is about to be removed
-	Since    time.Time // beginning of this phase
+	Since    time.Time // start of this phase
 }
 
 // Settled reports whether no change of the variable is under way.

@@ -2,7 +2,7 @@ package identity
 
 import "github.com/recital-tts/recital/domain"
 
-// Claim makes an account that is to be opened the identity's. An identity that has an account keeps it.
+// Claim gives an identity an account that is about to be opened. An identity that has an account keeps it.
 type Claim Claimed
 
 // Decide refuses a claim without an identity or an account.

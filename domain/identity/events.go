@@ -1,11 +1,11 @@
-// Package identity is the aggregate of the streams identity-<id>: a person as an identity provider knows them. At most
-// one account is the identity's at a time. The id is an HMAC of the provider's issuer and the person's subject there,
-// so that the log does not reveal who it is.
+// Package identity is the aggregate of the streams identity-<id>: a person as an identity provider knows them. An
+// identity has at most one account at a time. The id is an HMAC of the provider's issuer and the person's subject
+// there, so that the log does not reveal the person.
 package identity
 
 import "time"
 
-// StreamPrefix is that of the streams of identities, followed by the identity's id.
+// StreamPrefix begins the names of the streams of identities. The identity's id follows it.
 const StreamPrefix = "identity-"
 
 // Stream returns the name of an identity's stream.
@@ -14,14 +14,14 @@ func Stream(id string) string { return StreamPrefix + id }
 // Event is one of the events below.
 type Event interface{ identityEvent() }
 
-// Claimed records that an account became the identity's. It is written before the account is opened: the next sign-in
-// completes an opening that was cut short.
+// Claimed records that an identity has an account. It is written before the account is opened, so that the next sign-in
+// completes an interrupted opening.
 type Claimed struct {
 	Identity string `json:"identity"`
 	Account  string `json:"account"`
 	// the name of the provider in the interface, such as "idp_1"
 	Provider string `json:"provider"`
-	// where the person came from, in the words of the link, for SealedForUTMSource
+	// the source of the person's visit, as in the link, for SealedForUTMSource
 	SealedUTMSource []byte    `json:"sealedUtmSource,omitempty"`
 	At              time.Time `json:"at"`
 }
@@ -30,19 +30,19 @@ type Claimed struct {
 type Released struct {
 	Identity   string      `json:"identity"`
 	Account    string      `json:"account"`
-	FreePeriod *FreePeriod `json:"freePeriod,omitempty"` // that of the account when it was closed; nil for none
+	FreePeriod *FreePeriod `json:"freePeriod,omitempty"` // the account's when it was closed; nil for none
 	At         time.Time   `json:"at"`
 }
 
-// FreePeriod is a period of free characters that a closed account has left, so that its identity gets no new ones by
-// closing and signing in again.
+// FreePeriod is the last free period of a closed account. Its identity gets no new characters by closing the account
+// and signing in again.
 type FreePeriod struct {
 	Start time.Time `json:"start"`
 	End   time.Time `json:"end"`
 	Used  int64     `json:"used"` // characters
 }
 
-// SealedForUTMSource is what the words of a link are sealed for.
+// SealedForUTMSource is the purpose for which the source of a visit is sealed.
 const SealedForUTMSource = "identity/utm-source"
 
 func (Claimed) identityEvent()  {}

@@ -1,7 +1,7 @@
 package identity
 
-// Release ends the tie between an identity and an account that is closed. Releasing an account that is not, or no
-// longer, the identity's changes nothing.
+// Release ends the tie between an identity and a closed account. It has no effect if the account is not, or no longer,
+// the identity's.
 type Release Released
 
 // Decide never refuses.

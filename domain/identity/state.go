@@ -1,9 +1,9 @@
 package identity
 
-// State is the state of an identity. The zero State is an identity that never signed in.
+// State is the state of an identity. The zero State is an identity that has never signed in.
 type State struct {
 	Account    string      // "" for none
-	FreePeriod *FreePeriod // what the last account that was closed has left; nil for nothing
+	FreePeriod *FreePeriod // of the last closed account; nil for none
 }
 
 // Evolve folds an event into the state.

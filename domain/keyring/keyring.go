@@ -1,6 +1,6 @@
 // Package keyring is the aggregate of the stream keyring: which keyring belongs to the log. The keys themselves are
-// never in the log, so what they sealed is lost with them; an empty or another keyring must not take their place in
-// silence.
+// never in the log, so data that they sealed is lost with them. An empty or another keyring must not silently take
+// their place.
 package keyring
 
 import (
@@ -21,7 +21,7 @@ type Adopted struct {
 	At      time.Time `json:"at"`
 }
 
-// Abandoned records that a keyring was given up, with all that it sealed. The metadata says who did it.
+// Abandoned records that a keyring was given up, with all data that it sealed. The metadata names the operator.
 type Abandoned struct {
 	Keyring   string    `json:"keyring"`   // id
 	Successor string    `json:"successor"` // id of the keyring from then on
@@ -62,10 +62,10 @@ func (c Adopt) Decide(s State) ([]Event, error) {
 	return nil, domain.Refuse(domain.Rejected, "The log has another keyring")
 }
 
-// Abandon gives the log's keyring up for another one. Doing so again has no effect.
+// Abandon replaces the log's keyring with another one. Repeating it has no effect.
 type Abandon Abandoned
 
-// Decide refuses to give up a keyring that is not the log's, or one that is there.
+// Decide refuses to give up a keyring that is not the log's, or one that still exists.
 func (c Abandon) Decide(s State) ([]Event, error) {
 	switch {
 	case c.Successor == s.Keyring && c.Keyring == s.Abandoned:

@@ -17,8 +17,8 @@ type Credited struct {
 }
 
 // CreditSpent returns the number of characters of the credit that are spent. The plan's characters are spent first,
-// then credit, and then those that a metered plan bills; so credit that is granted after overage pays for it within
-// the same period. A plan without a limit spends none.
+// then credit, then the characters that a metered plan bills. So credit that is granted after overage pays for it
+// within the same period. A plan without a limit spends none.
 func (s State) CreditSpent() int64 {
 	if s.Terms.Limit == nil {
 		return 0
@@ -40,7 +40,7 @@ func (s State) GrantOf(id string) (grant Credited, found bool) {
 	return Credited{}, false
 }
 
-// givenByOperators returns the number of grants that were not carried from another period.
+// givenByOperators returns the number of grants by operators, excluding carried credit.
 func (s State) givenByOperators() int {
 	n := 0
 	for _, g := range s.Grants {

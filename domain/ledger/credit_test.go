@@ -168,7 +168,7 @@ func TestWhatIsLeft(t *testing.T) {
 }
 
 // A release without credit would read a snapshot and miss the credit, so the credit is in an event that it cannot
-// read.
+// decode.
 func TestASumWithCreditIsOfTwoEvents(t *testing.T) {
 	state := spec.Fold(ledger.Evolve, events{opened(plan.Free), granted("g1", 100), carriedIn("c1", 5), reserved("r1", 7)})
 	state.SinceSnapshot = ledger.SnapshotEvery

@@ -39,10 +39,10 @@ func (c Close) Decide(s State) ([]Event, error) {
 	}}, nil
 }
 
-// excess returns what exceeds plan and credit on the present terms, of a plan that bills it.
+// excess returns the settled characters past plan and credit on the present terms, or 0 if the plan does not bill them.
 func (s State) excess() int64 { return s.excessOf(s.Settled) }
 
-// excessOf is excess when characters have been used on the present terms.
+// excessOf returns the excess of a number of characters on the present terms.
 func (s State) excessOf(used int64) int64 {
 	if s.Terms.Limit == nil || !s.Terms.Metered {
 		return 0

@@ -28,14 +28,14 @@ func changed(t plan.Type, version int64) ledger.Event {
 	return ledger.TermsChanged{PeriodOpened: terms, At: now}
 }
 
-// changedFrom is a change of the terms of a version that is not 0.
+// changedFrom is a change of the terms of a version other than 0.
 func changedFrom(before int64, t plan.Type, version int64) ledger.Event {
 	e := changed(t, version).(ledger.TermsChanged)
 	e.Before = before
 	return e
 }
 
-// changedOver is a change of terms with an overage on those before.
+// changedOver is a change of terms with an overage on the former terms.
 func changedOver(t plan.Type, version, overage int64) ledger.Event {
 	e := changed(t, version).(ledger.TermsChanged)
 	e.Overage = overage
@@ -168,7 +168,7 @@ func TestOverageIsBilledOnce(t *testing.T) {
 }
 
 // Whenever terms change, each character is either within plan and credit of the terms at its end, or billed once, on
-// the terms on which it was past them. The test marks the characters one by one.
+// the terms on which it exceeded them. The test marks the characters one by one.
 func TestEachCharacterIsIncludedOrBilledOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		terms := func(version int64) ledger.OpenPeriod {

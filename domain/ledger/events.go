@@ -1,7 +1,6 @@
-// Package ledger is the aggregate of the streams usage-<account>-<start of the period in Unix seconds>: the
-// characters that an account uses in one period. Characters are reserved before any audio is sent and settled at the
-// end of the reply; a reservation that is not settled in time expires and costs nothing. Characters are Unicode code
-// points.
+// Package ledger is the aggregate of the streams usage-<account>-<start of the period in Unix seconds>: the characters
+// that an account uses in one period. Characters are reserved before any audio is sent and settled at the end of the
+// reply. A reservation that is not settled in time expires and costs nothing. Characters are Unicode code points.
 package ledger
 
 import (
@@ -33,9 +32,8 @@ type PeriodOpened struct {
 	Version int64     `json:"version"` // of the entitlement of these terms; 0 for the plan of the opening
 }
 
-// TermsChanged puts a period on the terms of a newer entitlement. Overage is what exceeds plan and credit by then, of a
-// plan that bills it: it is billed by the terms that end here, and does not count on the new ones. All else that was
-// used does.
+// TermsChanged puts a period on the terms of a newer entitlement. Overage is the usage past plan and credit until then,
+// if the plan bills it: it is billed on the ended terms, and does not count on the new ones. All other usage does.
 type TermsChanged struct {
 	PeriodOpened
 	Before  int64     `json:"before"`  // version of the entitlement of the ended terms
@@ -78,7 +76,7 @@ type OverageBilled struct {
 	At         time.Time `json:"at"`
 }
 
-// BroughtIn counts characters against a new period that an earlier account of the same person has used of it.
+// BroughtIn counts characters against a new period, which an earlier account of the same person has used in it.
 type BroughtIn struct {
 	Account    string    `json:"account"`
 	Characters int64     `json:"characters"`
@@ -109,7 +107,7 @@ type Settled struct {
 type UsageReached struct {
 	Account    string    `json:"account"`
 	Percent    int64     `json:"percent"`    // 80 or 100
-	Characters int64     `json:"characters"` // used, of those that count on the terms
+	Characters int64     `json:"characters"` // used on the current terms
 	Limit      int64     `json:"limit"`      // characters of plan and credit
 	Start      time.Time `json:"start"`      // of the period
 	At         time.Time `json:"at"`

@@ -2,10 +2,10 @@ package ledger
 
 import "time"
 
-// Expire ends the reservations that were not settled in time. Seen and Now are readings of a monotonic clock: a jump of
-// the time of day would end the reservations of replies in progress.
+// Expire ends the reservations that were not settled in time. Seen and Now are readings of a monotonic clock, because a
+// jump of the wall clock would end the reservations of replies in progress.
 type Expire struct {
-	Seen map[string]time.Duration // by reservation: when it was first seen open; one that is missing is new
+	Seen map[string]time.Duration // by reservation: when it was first seen open; a missing one is new
 	Now  time.Duration
 	At   time.Time
 }

@@ -12,7 +12,7 @@ import (
 var (
 	ErrOtherGrant    = domain.Refuse(domain.Rejected, "The grant was given before, with another number of characters")
 	ErrTooManyGrants = domain.Refuse(domain.Rejected,
-		fmt.Sprintf("The account has had %d grants in this period, which is as many as it can have", MaxGrants))
+		fmt.Sprintf("The account has had %d grants in this period, which is the maximum", MaxGrants))
 )
 
 // GrantIDPattern is the pattern of grant ids.

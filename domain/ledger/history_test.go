@@ -59,7 +59,7 @@ func (p *periods) open(month int) {
 	require.NoError(p.t, p.do(month, opening))
 }
 
-// in executes a command in a month, or in the one to which the month's credit was carried.
+// in executes a command in a month, or in the month to which the credit was carried.
 func (p *periods) in(month int, command command) (int, error) {
 	for {
 		p.open(month)
@@ -146,9 +146,9 @@ func (p *periods) requireSnapshotEqualsFold(month int, at time.Time) {
 	require.Equal(p.t, state, again)
 }
 
-// In any order of events over several periods, and wherever a worker stops between the two halves of carrying credit:
-// a free account never uses more than its plan and its credit, no character is counted twice, credit is neither lost
-// nor spent twice, and a fold from the last snapshot equals the fold of all events.
+// For any order of events over several periods, and for any crash between the two halves of carrying credit: a free
+// account never uses more than its plan and its credit, no character is counted twice, credit is neither lost nor spent
+// twice, and a fold from the last snapshot equals the fold of all events.
 func TestAnyHistoryKeepsTheLimit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := &periods{
@@ -183,7 +183,7 @@ func TestAnyHistoryKeepsTheLimit(t *testing.T) {
 				id := rapid.SampledFrom([]string{"g1", "g2", "g3", "g4", "g5"}).Draw(t, "grant")
 				n := rapid.Int64Range(1, 5).Draw(t, "n") * 4_000 * scale
 				if _, known := p.granted[id]; known {
-					continue // of this period or another one, which only a ledger knows
+					continue // of this period or another one, which only a ledger can tell
 				}
 				_, err := p.in(some, ledger.Grant{Grant: id, Characters: n, At: at})
 				require.NoError(t, err)

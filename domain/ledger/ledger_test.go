@@ -85,7 +85,7 @@ func TestWhatIsBroughtInCounts(t *testing.T) {
 	})
 }
 
-// What is settled was used by the source that has reserved it.
+// A settlement counts for the source of its reservation.
 func TestASettlementHasTheSourceOfItsReservation(t *testing.T) {
 	reserve := ledger.Reserve{Reservation: "r1", Characters: 9, Source: ledger.Playground, At: now, ExpiresAt: later}
 	open := events{opened(plan.Free), ledger.Reserved{Account: "a1", Reservation: "r1", Characters: 9,
@@ -102,7 +102,7 @@ func TestASettlementReachesAShareOfTheCharacters(t *testing.T) {
 	reached := func(percent, used, limit int64) ledger.UsageReached {
 		return ledger.UsageReached{Account: "a1", Percent: percent, Characters: used, Limit: limit, Start: start, At: now}
 	}
-	used := func(characters int64) events { // and as much again is reserved
+	used := func(characters int64) events { // the same number is reserved in addition
 		return events{opened(plan.Free), reserved("r0", characters), settled("r0", characters), reserved("r1", 10_000)}
 	}
 	settle := ledger.Settle{Reservation: "r1", Characters: 3_000, At: now}
@@ -140,7 +140,7 @@ func TestSettle(t *testing.T) {
 	})
 }
 
-// seen expires what was first seen, and is seen now, at these readings of a steady clock.
+// seen is an expiry with a reservation first seen at one reading of a monotonic clock, executed at another.
 func seen(first, now time.Duration) ledger.Expire {
 	return ledger.Expire{Seen: map[string]time.Duration{"r1": first}, Now: now, At: later}
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 )
 
-// OpenPeriod opens a period, or puts it on newer terms, from this point of the ledger on. Opening it again on the same
-// ones, or on older ones, has no effect.
+// OpenPeriod opens a period, or puts it on newer terms, from this point of the ledger on. It has no effect if the
+// period is open on the same or newer terms.
 type OpenPeriod struct {
 	Account    string
 	Plan       plan.Plan
@@ -46,8 +46,8 @@ func (c OpenPeriod) terms(s State) []Event {
 	return []Event{opened, BroughtIn{Account: c.Account, Characters: c.BroughtIn, Start: c.Start}}
 }
 
-// billedBefore returns the billed characters of earlier terms. If the next terms are the same, they may still complete
-// a unit: otherwise an account that cancels and resumes before each full unit would pay for none.
+// billedBefore returns the characters to be billed on the earlier terms. If the next terms are the same, the characters
+// may still complete a unit: otherwise an account that cancels and resumes before each full unit would pay for none.
 func (s State) billedBefore(next PeriodOpened) int64 {
 	same := next.Plan == s.Terms.Plan && next.Metered == s.Terms.Metered &&
 		next.Limit != nil && s.Terms.Limit != nil && *next.Limit == *s.Terms.Limit

@@ -16,9 +16,9 @@ type Reserve struct {
 	ExpiresAt   time.Time
 }
 
-// Decide refuses with domain.PaymentRequired what exceeds the rest of a plan that is not metered and its credit; open
-// reservations count against both. What could exceed the spending cap it refuses with ErrSpendingCap. If the period is
-// over, it refuses with ErrOver.
+// Decide refuses with domain.PaymentRequired characters beyond the rest of plan and credit, if the plan is not metered;
+// open reservations count against both. It refuses with ErrSpendingCap characters that could exceed the spending cap,
+// and with ErrOver if the period is over.
 func (c Reserve) Decide(s State) ([]Event, error) {
 	if !s.Exists() {
 		return nil, domain.Refuse(domain.Conflict, "The period is not open")

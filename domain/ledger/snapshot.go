@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// SnapshotEvery is the number of events after which a snapshot is taken, which bounds the length of a load.
+// SnapshotEvery is the number of events after which a snapshot is taken. It bounds the length of a load.
 const SnapshotEvery = 1000
 
 // maxInSnapshot bounds the size of a snapshot: while more reservations are open, no snapshot is taken.

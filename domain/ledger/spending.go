@@ -7,7 +7,7 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 )
 
-// SpendingCapSet has the period follow the account's spending cap, at the rate of its present terms.
+// SpendingCapSet sets the account's spending cap in the period, at the rate of its present terms.
 type SpendingCapSet struct {
 	Account string `json:"account"`
 	plan.SpendingCap
@@ -23,7 +23,7 @@ var ErrSpendingCap error = domain.Refuse(domain.PaymentRequired, "The spending c
 	"text: characters past the plan could cost more in this period; raise the cap, upgrade the plan, or wait for the "+
 	"next period")
 
-// cap returns the event that has the period follow a newer spending cap, or the same one at another rate.
+// cap returns the event that sets a newer spending cap in the period, or the same one at another rate.
 func (c OpenPeriod) cap(s State) []Event {
 	newer := c.Cap.Version > s.Cap.Version
 	repriced := c.Version > s.Terms.Version && c.Cap.Version == s.Cap.Version && c.Rate != s.Rate

@@ -111,8 +111,8 @@ func TestAPeriodFollowsASpendingCap(t *testing.T) {
 	})
 }
 
-// Whatever happens in a period, no accepted reservation can exceed the cap, whichever of the open ones are settled in
-// full, and none that fits is refused. The price is counted unit by unit.
+// For any history of a period, no accepted reservation can exceed the cap, whichever of the open ones are settled in
+// full, and no reservation within the cap is refused. The price is counted unit by unit.
 func TestNoReservationExceedsTheCapAndNoneThatFitsIsRefused(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rate := plan.Rate{Unit: rapid.Int64Range(1, 9).Draw(t, "unit"), Millis: rapid.Int64Range(1, 4_000).Draw(t, "price"),
@@ -169,7 +169,7 @@ func TestNoReservationExceedsTheCapAndNoneThatFitsIsRefused(t *testing.T) {
 				n := rapid.Int64Range(1, 10).Draw(t, "credit")
 				require.NoError(t, do(ledger.Grant{Grant: id, Characters: n, At: now}))
 				credit += n
-			case 5: // another cap, or other terms, before which what is past the plan is billed
+			case 5: // another cap, or other terms, which bill the overage on the former ones
 				version++
 				limit := rapid.SampledFrom([]int64{on.Characters, 0, 20}).Draw(t, "next limit")
 				if past := settledInAll - on.Characters - credit; past > 0 && limit != on.Characters {

@@ -10,21 +10,21 @@ import (
 // State is the state of a period. The zero State is a period that was never opened.
 type State struct {
 	Terms         PeriodOpened
-	Settled       int64         // characters that count on the terms, including those that were brought in
+	Settled       int64         // characters that count on the terms, including those brought in
 	Reserved      int64         // characters of the open reservations
 	Open          []Reservation // in the order of their creation
 	SinceSnapshot int           // events since the last SnapshotTaken, or since the beginning
 
-	Credit    int64      // characters granted in this period, including those carried into it
+	Credit    int64      // characters granted in this period, including carried ones
 	Grants    []Credited // the grants that make up Credit
 	Carried   int64      // characters of the credit that were carried into a later period
-	CarriedTo time.Time  // the start of that period; zero before the credit was carried, which may be none
+	CarriedTo time.Time  // start of that period; zero until credit was carried, possibly none
 
 	Cap  plan.SpendingCap // of the account
 	Rate plan.Rate        // of characters past the plan, on the present terms; zero without a cap
 
 	NextStart time.Time // of the account's next period; zero while this one is in use
-	ClosedAt  time.Time // zero while something may still be settled
+	ClosedAt  time.Time // zero while a reservation may still be settled
 	Overages  []Overage // of earlier terms, and of the last ones once the period is closed
 }
 
@@ -84,7 +84,8 @@ func Evolve(s State, event Event) State {
 	return s
 }
 
-// endedAt returns the state of a period that is over. The start of the next one was decided when it ended.
+// endedAt returns the state of a period that is over. If it had ended before, the start of the next one stays as
+// decided then.
 func (s State) endedAt(next time.Time) State {
 	if !s.Over() {
 		s.NextStart = next
@@ -92,7 +93,7 @@ func (s State) endedAt(next time.Time) State {
 	return s
 }
 
-// withOverage adds what exceeds plan and credit on the present terms.
+// withOverage adds an overage on the present terms.
 func (s State) withOverage(characters int64, at time.Time) State {
 	if characters > 0 {
 		_, amount := s.Rate.Cost(characters)

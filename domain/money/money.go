@@ -1,5 +1,5 @@
-// Package money has the decimals of currencies. An amount is an integer in minor units of its currency (ISO 4217), as
-// the payment provider counts them.
+// Package money defines the decimals of currencies. An amount is an integer in minor units of its currency (ISO 4217),
+// as the payment provider counts them.
 package money
 
 import (
@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Currencies whose minor unit is not a hundredth, by https://docs.stripe.com/currencies#minor-units. Libraries follow
+// Currencies whose minor unit is not a hundredth, from https://docs.stripe.com/currencies#minor-units. Libraries have
 // other lists: Unicode's has no minor units of pesos and rupees, which the provider charges. ISK and UGX have none any
 // more, but the provider counts them in hundredths.
 var (
@@ -16,7 +16,7 @@ var (
 	threeDecimals   = strings.Fields("bhd jod kwd omr tnd")
 )
 
-// Decimals returns how many decimals an amount in a currency has: 2 in dollars, 0 in yen, 3 in Kuwaiti dinars.
+// Decimals returns the number of decimals of an amount in a currency: 2 in dollars, 0 in yen, 3 in Kuwaiti dinars.
 func Decimals(currency string) int {
 	switch currency = strings.ToLower(currency); {
 	case slices.Contains(withoutDecimals, currency):
@@ -27,10 +27,10 @@ func Decimals(currency string) int {
 	return 2
 }
 
-// MinorUnits returns how many minor units a unit of a currency has: 100 cents in a dollar, 1 in a yen.
+// MinorUnits returns the number of minor units in a unit of a currency: 100 cents in a dollar, 1 in a yen.
 func MinorUnits(currency string) int64 { return []int64{1, 10, 100, 1000}[Decimals(currency)] }
 
-// Format writes an amount in minor units as people do, such as "10.00 USD".
+// Format returns an amount in minor units for people, such as "10.00 USD".
 func Format(amount int64, currency string) string {
 	sign := ""
 	if amount < 0 {

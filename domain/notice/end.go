@@ -6,14 +6,15 @@ import (
 )
 
 const (
-	// Patience is how long after its cause a notice is sent.
+	// Patience is the time after its cause in which a notice is sent.
 	Patience = 24 * time.Hour
-	// perHour is how many notices about an hour an account gets on a channel, and perHourOperators the operators.
+	// perHour is the maximum number of notices to an account about an hour on a channel, and perHourOperators to
+	// operators.
 	perHour          = 20
 	perHourOperators = 100
 )
 
-// State is what became of the notices about an hour.
+// State has the outcomes of the notices about an hour.
 type State struct {
 	ended   map[place]bool
 	counts  map[Channel]int
@@ -57,10 +58,10 @@ func with[K comparable, V any](all map[K]V, key K, value V) map[K]V {
 	return all
 }
 
-// End records what became of a notice. Only the first outcome counts.
+// End records the outcome of a notice. Only the first outcome counts.
 type End Ended
 
-// Decide decides nothing for a notice that has ended, and none that exceeds the limit but the first.
+// Decide returns no event for a notice that has ended, or that exceeds the limit after the first one.
 func (c End) Decide(s State) ([]Event, error) {
 	switch {
 	case s.Ended(c.Channel, c.Notice):

@@ -1,5 +1,6 @@
-// Package notice is the aggregate of the streams notices-<recipient>-<hour in Unix seconds>: what became of the notices
-// about an hour of an account, or of the service. A stream has an end, so there is a limit for an hour.
+// Package notice is the aggregate of the streams notices-<recipient>-<hour in Unix seconds>: the outcomes of the
+// notices about an hour of an account, or of the service. The number of notices about an hour is limited, so that a
+// stream stays short.
 package notice
 
 import (
@@ -8,7 +9,7 @@ import (
 	"time"
 )
 
-// StreamPrefix is that of the streams.
+// StreamPrefix begins the names of the streams.
 const StreamPrefix = "notices-"
 
 // Stream returns the stream of a notice to the owner of an account, or to the operators ("") about something at a time.
@@ -19,7 +20,7 @@ func Stream(account string, at time.Time) string {
 // Event is one of the events below.
 type Event interface{ noticeEvent() }
 
-// Channel is a way to the recipients.
+// Channel is a means of delivery.
 type Channel string
 
 // The channels.
@@ -31,15 +32,15 @@ const (
 // Channels returns all channels.
 func Channels() []Channel { return []Channel{Mail, Webhook} }
 
-// Outcome is what became of a notice.
+// Outcome is the outcome of a notice.
 type Outcome string
 
 // The outcomes.
 const (
 	Sent     Outcome = "sent"
-	Refused  Outcome = "refused"  // by the server, for good
+	Refused  Outcome = "refused"  // permanently, by the server
 	Unwanted Outcome = "unwanted" // the account is closed, has no address, or wants no e-mail
-	Late     Outcome = "late"     // it was not taken within Patience
+	Late     Outcome = "late"     // it was not delivered within Patience
 	Exceeded Outcome = "exceeded" // there were too many in the hour
 )
 
@@ -53,8 +54,8 @@ type Ended struct {
 	At      time.Time `json:"at"`
 }
 
-// LimitReached records that nothing more about the hour is sent on a channel: Notice was too much, and nothing after it
-// is recorded.
+// LimitReached records that no further notice about the hour is sent on a channel. Notice is the first one beyond the
+// limit; later ones are not recorded.
 type LimitReached struct {
 	Account string    `json:"account"`
 	Notice  string    `json:"notice"`

@@ -12,7 +12,7 @@ import (
 	"github.com/recital-tts/recital/domain/alert"
 )
 
-// Kind is what a notice is about.
+// Kind is the subject matter of a notice.
 type Kind string
 
 // The kinds.
@@ -29,12 +29,12 @@ func Kinds() []Kind {
 	return []Kind{UsageReached, SpendingReached, PaymentFailed, APIKeyCreated, AlertRaised}
 }
 
-// Notice is what is to be told to the owner of an account or, if Account is "", to the operators. It has no personal
-// data: where the owner is reached is looked up when it is sent.
+// Notice is a message to the owner of an account or, if Account is "", to the operators. It has no personal data: the
+// owner's address is looked up when the message is sent.
 type Notice struct {
 	Kind    Kind
 	Account string
-	Details map[string]string // what the texts say, and receivers of webhooks read
+	Details map[string]string // for the texts, and for receivers of webhooks
 }
 
 // OfUsage returns the notice that a share of a period's characters is used.
@@ -74,7 +74,7 @@ func OfAlert(c alert.Condition, since time.Time, lasting bool) Notice {
 // longest is the maximum length of a detail, in characters.
 const longest = 300
 
-// Item returns the notice as a text, which names an item of a to-do list.
+// Item encodes the notice as an item of a to-do list.
 func (n Notice) Item() string {
 	details := url.Values{}
 	for name, text := range n.Details {
@@ -83,7 +83,7 @@ func (n Notice) Item() string {
 	return string(n.Kind) + "/" + n.Account + "?" + details.Encode()
 }
 
-// clean returns a text on one line that is not too long.
+// clean returns a text on one line of limited length.
 func clean(text string) string {
 	line := []rune(strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) {
@@ -112,7 +112,7 @@ func Parse(item string) (Notice, error) {
 	return n, nil
 }
 
-// Subject returns the subject, "" for a kind that is unknown.
+// Subject returns the subject, or "" for an unknown kind.
 func (n Notice) Subject() string {
 	switch n.Kind {
 	case UsageReached:
@@ -132,10 +132,10 @@ func (n Notice) Subject() string {
 // Body returns the text.
 func (n Notice) Body() string {
 	if n.Account == "" {
-		return n.text() + ".\n\nrecitalctl alerts lists what is open, and docs/alerts.md says what to do.\n"
+		return n.text() + ".\n\nrecitalctl alerts lists the open alerts, and docs/alerts.md has instructions.\n"
 	}
-	return n.text() + "\n\nThis message is about your account " + n.Account + ". Your e-mail preferences end such " +
-		"messages.\n"
+	return n.text() + "\n\nThis message is about your account " + n.Account + ". You can turn such messages off in " +
+		"your e-mail preferences.\n"
 }
 
 func (n Notice) text() string {
@@ -145,8 +145,8 @@ func (n Notice) text() string {
 			"period.", n.Details["percent"],
 			n.Details["limit"])
 	case SpendingReached:
-		return fmt.Sprintf("Characters past your plan cost %s %% of your spending cap in this period. What could cost more "+
-			"than the cap is refused.", n.Details["percent"])
+		return fmt.Sprintf("Characters past your plan cost %s %% of your spending cap in this period. Requests that could "+
+			"exceed the cap are refused.", n.Details["percent"])
 	case PaymentFailed:
 		return fmt.Sprintf("Invoice %s could not be collected (attempt %s). Please pay it, or replace your card: your "+
 			"account loses its plan otherwise.", n.Details["invoice"], n.Details["attempt"])

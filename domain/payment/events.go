@@ -37,8 +37,8 @@ type Handled struct {
 	At      time.Time `json:"at"`
 }
 
-// Reconciled records that every event of the provider until Through, by the provider's clock, is in the log. It stands
-// in ReconciliationStream.
+// Reconciled records that every event of the provider until Through, by the provider's clock, is in the log. It is in
+// ReconciliationStream.
 type Reconciled struct {
 	Through time.Time `json:"through"`
 	Missed  int       `json:"missed"` // events that had not arrived as notices

@@ -26,7 +26,7 @@ func Evolve(s State, event Event) State {
 	return s
 }
 
-// maxID is the length of the longest id of a provider's event.
+// maxID is the maximum length of the id of a provider's event, in bytes.
 const maxID = 200
 
 // Receive records a notice. It has no effect on a notice that is already recorded.

@@ -18,7 +18,7 @@ func EvolveReconciliation(s Reconciliation, event Event) Reconciliation {
 // ReplacesState implements domain.Snapshot.
 func (Reconciled) ReplacesState() {}
 
-// RecordReconciliation records how far the provider's list of events is in the log. That time never decreases.
+// RecordReconciliation records the time up to which the log has the provider's events. It never decreases.
 type RecordReconciliation Reconciled
 
 // Decide returns no event unless the time advances.

@@ -2,15 +2,15 @@ package plan
 
 import "time"
 
-// Entitlement is the plan that an account is on, and since when. A plan that was bought ends at End, where the plan
-// Next begins; one without an end goes on.
+// Entitlement is the plan of an account, and its start. A bought plan ends at End, when the plan Next begins; one
+// without an end continues.
 type Entitlement struct {
 	Plan Type `json:"plan"`
-	// Start is that of the period. Where there is no end, monthly periods count from it.
+	// Start is the start of the period. Without an end, monthly periods count from it.
 	Start time.Time `json:"start"`
 	End   time.Time `json:"end,omitzero"`
 	Next  Type      `json:"next,omitempty"`
-	// Anchor is a time from which the periods of a bought plan count by months.
+	// Anchor is the time from which the periods of a bought plan count by months.
 	Anchor time.Time `json:"anchor,omitzero"`
 }
 
@@ -21,8 +21,8 @@ type Period struct {
 	End   time.Time `json:"end"` // the start of the next period
 }
 
-// At returns the period at a time; before Start it is the first one. A period begins where the last one ended, even
-// before anybody has said that the plan was bought again; free periods count anew after a bought one.
+// At returns the period at a time; before Start it is the first one. A period begins at the end of the previous one,
+// even before the provider has confirmed the renewal. Free periods after a bought one count from its end.
 func (e Entitlement) At(t time.Time) Period {
 	running := e.Running(t)
 	if !running.End.IsZero() {
@@ -32,7 +32,7 @@ func (e Entitlement) At(t time.Time) Period {
 	return Period{Plan: running.Plan, Start: begin, End: end}
 }
 
-// Running returns what is left of the entitlement at a time: all of it, or what follows its end.
+// Running returns the part of the entitlement that is in force at a time: all of it, or the plan after its end.
 func (e Entitlement) Running(t time.Time) Entitlement {
 	if e.End.IsZero() || t.Before(e.End) {
 		return e
@@ -45,10 +45,10 @@ func (e Entitlement) Running(t time.Time) Entitlement {
 }
 
 // After returns the entitlement as it takes effect at a time when another one is in force. It begins no earlier than
-// the period of then, because what is over stays as it was. Streams are named by the second, so a period goes on that
-// has only just begun, and one that ends in the second of its start is passed over. Where the plan is the same, periods
-// without an end go on, so that asking for them gives nobody new characters. So does a bought plan that continues after
-// its end: its months may count from before it began for the account, and starting it there would overlap what is over.
+// the period of that time, because past periods are final. Streams are named by the second, so a period that has just
+// begun continues, and one that ends in the second of its start is skipped. If the plan is the same, periods without an
+// end continue, so that a repeated request grants no new characters. A bought plan that continues after its end does
+// so, too: its months may count from before it began for the account, and starting it there would overlap past periods.
 func (e Entitlement) After(current Entitlement, at time.Time) Entitlement {
 	begun := current.At(at).Start
 	if !e.End.IsZero() && e.End.Unix() <= begun.Unix() {

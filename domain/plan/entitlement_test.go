@@ -83,7 +83,7 @@ func TestAnEntitlementTakesEffect(t *testing.T) {
 	}
 }
 
-// Whatever comes when, periods that have begun are never begun again, and each time is in one period.
+// For any changes at any times, a past period never begins again, and each time is in one period.
 func TestPeriodsFollowEachOther(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		now := day(1, 5)

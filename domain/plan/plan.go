@@ -17,7 +17,7 @@ const (
 	Enterprise Type = "enterprise"
 )
 
-// Plan is what a plan includes in one period.
+// Plan is the contents of a plan in one period.
 type Plan struct {
 	Type          Type
 	Characters    int64 // included Unicode code points; 0 with Unlimited

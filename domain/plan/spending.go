@@ -1,14 +1,14 @@
 package plan
 
 // Rate is the price of characters past a plan: Millis thousandths of a minor unit of the currency for each full Unit of
-// characters. At the zero Rate they cost nothing.
+// characters. At the zero Rate they are free.
 type Rate struct {
 	Unit     int64  `json:"unit"`
 	Millis   int64  `json:"millis"`
 	Currency string `json:"currency"`
 }
 
-// Cost returns how many full units characters past the plan are, and what they cost in whole minor units.
+// Cost returns the number of full units in characters past the plan, and their price in whole minor units.
 func (r Rate) Cost(characters int64) (units, amount int64) {
 	if r.Unit <= 0 || r.Millis <= 0 || characters <= 0 {
 		return 0, 0
@@ -20,15 +20,15 @@ func (r Rate) Cost(characters int64) (units, amount int64) {
 // MaxSpendingCap is the largest spending cap, in minor units.
 const MaxSpendingCap = 1_000_000_000
 
-// SpendingCap bounds what an account spends on characters past its plan in a period. Version counts the caps of the
-// account, from 1; the zero SpendingCap is that of an account that never had one.
+// SpendingCap bounds the price of characters past its plan that an account uses in a period. Version counts the caps of
+// the account from 1; it is 0 for an account that never had one.
 type SpendingCap struct {
 	Amount   *int64 `json:"amount"`   // minor units; null means that there is no cap
 	Currency string `json:"currency"` // empty without a cap
 	Version  int64  `json:"version"`
 }
 
-// Same reports whether two caps permit the same.
+// Same reports whether two caps are equal apart from their versions.
 func (c SpendingCap) Same(other SpendingCap) bool {
 	if c.Amount == nil || other.Amount == nil {
 		return c.Amount == other.Amount

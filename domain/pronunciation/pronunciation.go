@@ -1,4 +1,5 @@
-// Package pronunciation is the aggregate of the streams pronunciations-<account>: how an account has words spoken.
+// Package pronunciation is the aggregate of the streams pronunciations-<account>: an account's own pronunciations of
+// words.
 package pronunciation
 
 import (
@@ -45,7 +46,7 @@ type Content struct {
 	Word     string `json:"word"`
 	Spoken   string `json:"spoken,omitempty"`   // a respelling
 	IPA      string `json:"ipa,omitempty"`      // phonemes, in place of Spoken
-	Language string `json:"language,omitempty"` // a code in the client's words; "" for every language
+	Language string `json:"language,omitempty"` // a code as the client wrote it; "" for every language
 }
 
 // Entry is an entry of a list.
@@ -55,7 +56,7 @@ type Entry struct {
 	At     time.Time `json:"at"`     // of its last change
 }
 
-// StreamPrefix precedes the account in the name of a stream.
+// StreamPrefix begins the names of the streams. The account's id follows it.
 const StreamPrefix = "pronunciations-"
 
 // Stream returns the name of an account's stream.
@@ -70,17 +71,17 @@ const (
 	MaxBytes   = 384 << 10 // of sealed content
 )
 
-// ErrNotFound is the refusal of an entry that the list does not have.
+// ErrNotFound refuses an entry that the list does not have.
 var ErrNotFound = domain.Refuse(domain.NotFound, "There is no such pronunciation")
 
-// State is the list of an account, in the order in which its entries were added.
+// State is the list of an account, in the order of addition.
 type State struct {
 	Account       string
 	Entries       []Entry
 	SinceSnapshot int // events
 }
 
-// Index returns the place of an entry, or -1.
+// Index returns the index of an entry, or -1.
 func (s State) Index(id string) int {
 	return slices.IndexFunc(s.Entries, func(e Entry) bool { return e.ID == id })
 }
@@ -106,10 +107,10 @@ func Evolve(s State, event Event) State {
 	return s
 }
 
-// SetEntry adds an entry or replaces one. An entry that has the same content already is not sealed again.
+// SetEntry adds an entry or replaces one. If the content is unchanged, it is not sealed again, and Sealed is empty.
 type SetEntry Set
 
-// Decide refuses a list that is full.
+// Decide refuses an entry for which the list has no room.
 func (c SetEntry) Decide(s State) ([]Event, error) {
 	bytes, replaced := len(c.Sealed), s.Index(c.Entry)
 	for i, e := range s.Entries {
@@ -123,7 +124,7 @@ func (c SetEntry) Decide(s State) ([]Event, error) {
 	case len(c.Sealed) == 0:
 		return nil, nil
 	case replaced < 0 && len(s.Entries) >= MaxEntries:
-		return nil, domain.Refuse(domain.Denied, "The account has 1000 pronunciations, the most it can")
+		return nil, domain.Refuse(domain.Denied, "The account has 1000 pronunciations, the most it can have")
 	case bytes > MaxBytes:
 		return nil, domain.Refuse(domain.Denied, "The account's pronunciations are too long together")
 	}
@@ -144,10 +145,10 @@ func (c Remove) Decide(s State) ([]Event, error) {
 	return []Event{Removed{Account: s.Account, Entry: c.Entry, At: c.At}}, nil
 }
 
-// snapshotEvery is the least number of events after which a snapshot is taken.
+// snapshotEvery is the minimum number of events between snapshots.
 const snapshotEvery = 100
 
-// Snapshot returns a snapshot if one is due. The longer the list is, the rarer they are.
+// Snapshot returns a snapshot if one is due. The longer the list, the rarer they are.
 func (s State) Snapshot(at time.Time) []Event {
 	if s.SinceSnapshot < max(snapshotEvery, len(s.Entries)) {
 		return nil

@@ -16,13 +16,13 @@ var (
 		"create it without one, or later")
 )
 
-// Limits are how many voices an account may have.
+// Limits are the limits on the number of an account's voices.
 type Limits struct {
 	Plan plan.Plan
-	Most int // of both types, whatever the plan
+	Most int // of both types, on any plan
 }
 
-// Take takes a place for a voice that is about to be created. Taking it again changes nothing.
+// Take takes a place for a voice that is about to be created. Taking it again has no effect.
 type Take struct {
 	Account string
 	Voice   string
@@ -32,8 +32,8 @@ type Take struct {
 	At time.Time
 }
 
-// Decide decides nothing if the request is a repetition: Repeated returns the voice then. It refuses what exceeds the
-// limits. A plan that has become smaller takes nothing away.
+// Decide returns no event for a repetition: Repeated returns its voice. It refuses a voice that exceeds the limits. A
+// change to a smaller plan removes no voice.
 func (c Take) Decide(s State) ([]Event, error) {
 	known, err := c.Repeated(s)
 	if err != nil || known != "" {
@@ -54,7 +54,7 @@ func (c Take) Decide(s State) ([]Event, error) {
 	return []Event{PlaceTaken{Account: c.Account, Voice: c.Voice, Type: c.Type, Repetition: c.Repetition, At: c.At}}, nil
 }
 
-// Repeated returns the voice that an earlier request with the same key has created, and "" if there is none. It refuses
+// Repeated returns the voice that an earlier request with the same key has created, or "" if there is none. It refuses
 // a request with other content.
 func (c Take) Repeated(s State) (string, error) {
 	for _, earlier := range s.Requests {
@@ -65,7 +65,7 @@ func (c Take) Repeated(s State) (string, error) {
 	return "", nil
 }
 
-// Room refuses an account that cannot have another voice of either type.
+// Room refuses an account that can have no other voice of either type.
 func (l Limits) Room(s State) error {
 	if s.Ended {
 		return errEnded
@@ -100,7 +100,7 @@ type Free struct {
 	At        time.Time
 }
 
-// Decide decides nothing for voices that have no place.
+// Decide returns no event for voices without a place.
 func (c Free) Decide(s State) (events []Event, err error) {
 	for _, id := range c.Voices {
 		if place, taken := s.Place(id); taken {
@@ -117,7 +117,7 @@ type End struct {
 	At      time.Time
 }
 
-// Decide ends once.
+// Decide returns no event for an account that was closed before.
 func (c End) Decide(s State) ([]Event, error) {
 	if s.Ended {
 		return nil, nil

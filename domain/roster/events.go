@@ -1,5 +1,5 @@
-// Package roster is the aggregate of the streams voices-<account>: which voices take places of an account's plan, and
-// which of them were made by a request that its client may repeat.
+// Package roster is the aggregate of the streams voices-<account>: the voices that take places of an account's plan,
+// and the repeatable requests that created them.
 package roster
 
 import (
@@ -21,16 +21,16 @@ type PlaceTaken struct {
 	At time.Time `json:"at"`
 }
 
-// PlaceFreed records that a voice takes no place any more.
+// PlaceFreed records that a voice no longer takes a place.
 type PlaceFreed struct {
 	Account   string     `json:"account"`
 	Voice     string     `json:"voice"`
 	Type      voice.Type `json:"type"`
-	Abandoned bool       `json:"abandoned"` // the voice was never created, so a repetition of its request creates another
+	Abandoned bool       `json:"abandoned"` // the voice was never created, so a repeated request creates another
 	At        time.Time  `json:"at"`
 }
 
-// Ended records that the account is closed: no place can be taken any more.
+// Ended records that the account is closed. No more places can be taken.
 type Ended struct {
 	Account string    `json:"account"`
 	At      time.Time `json:"at"`
@@ -40,7 +40,7 @@ func (PlaceTaken) rosterEvent() {}
 func (PlaceFreed) rosterEvent() {}
 func (Ended) rosterEvent()      {}
 
-// StreamPrefix is that of the streams, followed by the account.
+// StreamPrefix begins the names of the streams. The account's id follows it.
 const StreamPrefix = "voices-"
 
 // Stream returns the name of an account's stream.

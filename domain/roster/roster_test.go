@@ -125,7 +125,7 @@ func TestASnapshotIsTheWholeState(t *testing.T) {
 	}
 }
 
-// A snapshot of many places is as large as they are, so it is taken the more rarely; a load stays short all the same.
+// A snapshot is as large as the places, so that it becomes rarer with more of them. A load stays short anyway.
 func TestSnapshotsAreAsRareAsTheyAreLarge(t *testing.T) {
 	var s roster.State
 	sinceLast := 0

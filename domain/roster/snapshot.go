@@ -2,7 +2,7 @@ package roster
 
 import "time"
 
-// snapshotEvery is the least number of events after which a snapshot is taken. It bounds what a load reads.
+// snapshotEvery is the minimum number of events between snapshots. It bounds the length of a load.
 const snapshotEvery = 100
 
 // SnapshotTaken repeats the state, so that a load need not read older events.
@@ -16,7 +16,7 @@ func (SnapshotTaken) rosterEvent() {}
 // ReplacesState implements domain.Snapshot.
 func (SnapshotTaken) ReplacesState() {}
 
-// Snapshot returns a snapshot if one is due. The larger the state is, the rarer they are.
+// Snapshot returns a snapshot if one is due. The larger the state, the rarer they are.
 func (s State) Snapshot(at time.Time) []Event {
 	if s.SinceSnapshot < max(snapshotEvery, (len(s.Places)+len(s.Requests))/10) {
 		return nil

@@ -8,13 +8,14 @@ import (
 	"github.com/recital-tts/recital/domain/voice"
 )
 
-// Patience is how long a place may be taken before its voice is created. Afterwards that was cut short by a crash.
+// Patience is the time that the creation of a voice may take after its place is taken. A longer one was cut short by a
+// crash.
 const Patience = time.Minute
 
-// MaxRemembered is how many requests with keys are remembered. It bounds the state.
+// MaxRemembered is the maximum number of requests with keys that are remembered. It bounds the state.
 const MaxRemembered = 2000
 
-// State is what places of an account's plan are taken.
+// State has the taken places of an account's plan.
 type State struct {
 	Facts
 
@@ -25,7 +26,7 @@ type State struct {
 type Facts struct {
 	Account  string    `json:"account"`
 	Places   []Place   `json:"places"`
-	Requests []Request `json:"requests"` // the earliest first
+	Requests []Request `json:"requests"` // oldest first
 	Ended    bool      `json:"ended"`
 }
 
@@ -38,11 +39,11 @@ type Place struct {
 // Request is a request that its client may repeat.
 type Request struct {
 	domain.Repetition
-	Voice string    `json:"voice"` // that it has created
+	Voice string    `json:"voice"` // the voice that it created
 	At    time.Time `json:"at"`
 }
 
-// Count returns how many places voices of a type take.
+// Count returns the number of places that voices of a type take.
 func (s State) Count(of voice.Type) (n int) {
 	for _, p := range s.Places {
 		if p.Type == of {
@@ -83,7 +84,7 @@ func Evolve(s State, event Event) State {
 	return s
 }
 
-// requestsAt returns those that are remembered at a time.
+// requestsAt returns the requests that are remembered at a time.
 func (s State) requestsAt(now time.Time) []Request {
 	return slices.DeleteFunc(slices.Clone(s.Requests),
 		func(r Request) bool { return now.Sub(r.At) >= domain.RememberedFor })

@@ -13,7 +13,7 @@ type End struct {
 	At      time.Time
 }
 
-// Decide refuses a session that the account does not have, or has no more.
+// Decide refuses a session that the account does not have, or no longer has.
 func (c End) Decide(s State) ([]Event, error) {
 	if !s.Exists() || s.Account != c.Account || s.Ended {
 		return nil, domain.Refuse(domain.NotFound, "There is no such session")
@@ -21,10 +21,10 @@ func (c End) Decide(s State) ([]Event, error) {
 	return []Event{Ended{Session: s.Session, Account: s.Account, Reason: c.Reason, At: c.At}}, nil
 }
 
-// Expire ends a session whose time is over.
+// Expire ends a session at its expiry.
 type Expire struct{ At time.Time }
 
-// Decide changes nothing before that, and after another end.
+// Decide returns no event before the expiry, or for a session that has ended.
 func (c Expire) Decide(s State) ([]Event, error) {
 	if !s.Exists() || s.Ended || c.At.Before(s.ExpiresAt) {
 		return nil, nil

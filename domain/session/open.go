@@ -5,7 +5,7 @@ import "github.com/recital-tts/recital/domain"
 // Open opens a session. Opening it again has no effect.
 type Open Opened
 
-// Decide refuses a session that could never be used, and the id of another one.
+// Decide refuses a session that could never be used, and the id of another session.
 func (c Open) Decide(s State) ([]Event, error) {
 	switch {
 	case c.Session == "", c.Account == "", c.SecretHash == "", !c.ExpiresAt.After(c.At):

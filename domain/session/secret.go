@@ -14,7 +14,7 @@ const (
 	secretSize = 32 // bytes
 )
 
-// Cookie is what a browser shows for a session: its public id and its secret.
+// Cookie is a browser's credential for a session: its public id and its secret.
 type Cookie struct{ ID, Secret string }
 
 // DrawCookie draws the id and the first secret of a session from a source of random bytes.
@@ -26,7 +26,7 @@ func DrawCookie(random io.Reader) (Cookie, error) {
 	return Cookie{ID: hex.EncodeToString(id[:])}.Renewed(random)
 }
 
-// Renewed draws another secret for the session.
+// Renewed returns a cookie for the session with a new secret.
 func (c Cookie) Renewed(random io.Reader) (Cookie, error) {
 	var secret [secretSize]byte
 	if _, err := io.ReadFull(random, secret[:]); err != nil {
@@ -35,10 +35,10 @@ func (c Cookie) Renewed(random io.Reader) (Cookie, error) {
 	return Cookie{ID: c.ID, Secret: base64.RawURLEncoding.EncodeToString(secret[:])}, nil
 }
 
-// ParseCookie reads the value of a cookie. ok is false for what no session can have.
+// ParseCookie parses the value of a cookie. It reports in ok whether the value is well formed.
 func ParseCookie(value string) (c Cookie, ok bool) {
 	c.ID, c.Secret, _ = strings.Cut(value, ".")
-	secret, err := base64.RawURLEncoding.Strict().DecodeString(c.Secret) // which skips line breaks
+	secret, err := base64.RawURLEncoding.Strict().DecodeString(c.Secret) // skips line breaks
 	return c, ValidID(c.ID) && err == nil && len(secret) == secretSize &&
 		len(c.Secret) == base64.RawURLEncoding.EncodedLen(secretSize)
 }
@@ -46,7 +46,7 @@ func ParseCookie(value string) (c Cookie, ok bool) {
 // Value returns the value of the cookie.
 func (c Cookie) Value() string { return c.ID + "." + c.Secret }
 
-// Hash returns the form in which the secret is kept: SHA-256 in hex.
+// Hash returns the stored form of the secret: SHA-256 in hex.
 func (c Cookie) Hash() string {
 	sum := sha256.Sum256([]byte(c.Secret))
 	return hex.EncodeToString(sum[:])

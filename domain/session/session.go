@@ -4,7 +4,7 @@ package session
 
 import "time"
 
-// StreamPrefix is that of the streams of sessions, followed by the session's id.
+// StreamPrefix begins the names of the streams of sessions. The session's id follows it.
 const StreamPrefix = "session-"
 
 // Stream returns the name of a session's stream.
@@ -19,7 +19,7 @@ func AddressSealedFor(id string) string { return "session-address/" + id }
 // Event is one of the events below.
 type Event interface{ sessionEvent() }
 
-// Opened begins a session. The secret itself is nowhere: only its hash is kept.
+// Opened begins a session. The secret itself is not stored, only its hash.
 type Opened struct {
 	Session    string `json:"session"`
 	Account    string `json:"account"`
@@ -28,21 +28,21 @@ type Opened struct {
 	Address    []byte `json:"address,omitempty"` // the client's IP address, sealed for AddressSealedFor; for auditors
 	Country    string `json:"country,omitempty"` // ISO 3166-1 alpha-2
 	Provider   string `json:"provider"`          // of the identity
-	// the page that it is for is on another site than the service, and so its cookie is SameSite=None
+	// the page that uses the session is on another site than the service, so its cookie is SameSite=None
 	CrossSite bool      `json:"crossSite,omitempty"`
-	ExpiresAt time.Time `json:"expiresAt"` // however much the session is used
+	ExpiresAt time.Time `json:"expiresAt"` // independent of the session's use
 	At        time.Time `json:"at"`
 }
 
-// Seen records that a session is in use. It comes at most every SeenEvery.
+// Seen records that a session is in use. There is at most one per SeenEvery.
 type Seen struct {
 	Session string    `json:"session"`
 	Account string    `json:"account"`
 	At      time.Time `json:"at"`
 }
 
-// Rotated gives a session another secret. The one before it is valid for Overlap more. The rest repeats what Opened
-// said, so that a load need not read what is older.
+// Rotated gives a session another secret. The former one stays valid for Overlap. The other fields repeat Opened, so
+// that a load need not read older events.
 type Rotated struct {
 	Session    string    `json:"session"`
 	Account    string    `json:"account"`
@@ -54,7 +54,7 @@ type Rotated struct {
 	At         time.Time `json:"at"`
 }
 
-// Ended ends a session for good.
+// Ended ends a session permanently.
 type Ended struct {
 	Session string    `json:"session"`
 	Account string    `json:"account"`
@@ -67,7 +67,7 @@ func (Seen) sessionEvent()    {}
 func (Rotated) sessionEvent() {}
 func (Ended) sessionEvent()   {}
 
-// Reason is why a session has ended.
+// Reason is the reason for the end of a session.
 type Reason string
 
 // The reasons.
@@ -76,5 +76,5 @@ const (
 	Revoked   Reason = "revoked"    // by another credential of the account
 	Expired   Reason = "expired"    // at its ExpiresAt
 	Surplus   Reason = "surplus"    // the account had opened too many others
-	Replayed  Reason = "replayed"   // a secret that was replaced long ago was shown: two clients have its cookie
+	Replayed  Reason = "replayed"   // a secret that was replaced long ago was used: two clients have the cookie
 )

@@ -154,7 +154,7 @@ func TestCookie(t *testing.T) {
 	require.Error(t, err)
 }
 
-// Whatever happens to a session, a fold from the last replacement of its secret on equals the fold of everything.
+// For any history of a session, a fold from the last rotation equals the fold of all events.
 func TestAReplacementStandsForWhatIsBeforeIt(t *testing.T) {
 	all := events{opened(), seen(noon.Add(time.Hour)), rotated("h1", "h2", noon.Add(day)), seen(noon.Add(30 * time.Hour)),
 		rotated("h2", "h3", noon.Add(2*day)),

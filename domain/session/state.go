@@ -6,19 +6,19 @@ import (
 )
 
 const (
-	// SeenEvery is the least time between two events that say that a session is in use.
+	// SeenEvery is the minimum time between two Seen events of a session.
 	SeenEvery = 5 * time.Minute
-	// Overlap is how long the secret before the last one is valid: for requests that were on their way.
+	// Overlap is the time for which the former secret is valid, for requests that were on their way.
 	Overlap = time.Minute
 )
 
-// State is what the decisions on a session need to know. The zero State is a session that was never opened.
+// State is the state on which a session is decided. The zero State is a session that was never opened.
 type State struct {
 	Session    string
 	Account    string
 	SecretHash string
 	FormerHash string // of the secret before it, "" for the first one
-	CrossSite  bool   // the page that it is for is on another site than the service
+	CrossSite  bool   // the page that uses the session is on another site than the service
 	OpenedAt   time.Time
 	SeenAt     time.Time
 	RotatedAt  time.Time // when SecretHash became valid
@@ -29,17 +29,17 @@ type State struct {
 // Exists reports whether the session was opened.
 func (s State) Exists() bool { return s.Session != "" }
 
-// Live reports whether the session has neither ended nor expired, and was used within the time idle.
+// Live reports whether the session has neither ended nor expired, and was used in the last idle.
 func (s State) Live(at time.Time, idle time.Duration) bool {
 	return s.Exists() && !s.Ended && at.Before(s.ExpiresAt) && at.Sub(s.SeenAt) < idle
 }
 
-// Admits reports whether a secret with a hash is that of the session.
+// Admits reports whether the hash is of a valid secret of the session.
 func (s State) Admits(secretHash string, at time.Time) bool {
 	return same(s.SecretHash, secretHash) || same(s.FormerHash, secretHash) && at.Sub(s.RotatedAt) < Overlap
 }
 
-// Replaced reports whether a secret with a hash is the one that was replaced last.
+// Replaced reports whether the hash is of the last replaced secret.
 func (s State) Replaced(secretHash string) bool { return same(s.FormerHash, secretHash) }
 
 func same(known, given string) bool {

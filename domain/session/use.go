@@ -6,18 +6,18 @@ import (
 	"github.com/recital-tts/recital/domain"
 )
 
-// Use records that a session is in use, and gives it another secret when its secret is old. Most uses decide nothing.
+// Use records that a session is in use, and replaces its secret if that is old. Most uses have no effect.
 type Use struct {
-	Shown  string        // the hash of the secret that was shown
-	Next   string        // the hash of a secret that was just drawn
-	Rotate time.Duration // the age at which a secret is replaced
+	Shown  string        // hash of the secret in the request
+	Next   string        // hash of a newly drawn secret
+	Rotate time.Duration // age at which a secret is replaced
 	At     time.Time
 }
 
-// ErrInvalid refuses what is not the secret of a session that lives.
+// ErrInvalid refuses a secret that is not of a live session.
 var ErrInvalid error = domain.Refuse(domain.Unauthenticated, "Invalid session")
 
-// Decide refuses a session that has ended. A former secret rotates nothing: the next one was sent already.
+// Decide refuses a session that has ended. A former secret is not replaced, because the next one was sent already.
 func (c Use) Decide(s State) ([]Event, error) {
 	if !s.Exists() || s.Ended || !s.Admits(c.Shown, c.At) {
 		return nil, ErrInvalid
@@ -34,7 +34,7 @@ func (c Use) Decide(s State) ([]Event, error) {
 	return nil, nil
 }
 
-// Due reports whether a use would decide something: other uses need not be carried out.
+// Due reports whether a use would have an effect. Other uses need not be executed.
 func (s State) Due(shown string, at time.Time, rotate time.Duration) bool {
 	return s.maySee(at) || s.mayRotate(shown, at, rotate)
 }

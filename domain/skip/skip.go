@@ -1,5 +1,5 @@
-// Package skip is the aggregate of the events that operators have skipped, because they cannot be handled. There is one
-// stream of them, which is read before anything else of the log is decoded.
+// Package skip is the aggregate of the events that operators have skipped because they cannot be handled. They are all
+// in one stream, which is read before anything else of the log is decoded.
 package skip
 
 import (
@@ -10,14 +10,14 @@ import (
 	"github.com/recital-tts/recital/domain"
 )
 
-// Max is the largest number of events that are skipped at one time. With more of them something is wrong with the
-// release rather than with events.
+// Max is the maximum number of skipped events. If more have to be skipped, the fault is in the release rather than in
+// the events.
 const Max = 1000
 
 // Event is one of the events below.
 type Event interface{ skipEvent() }
 
-// EventSkipped records that an event is left out of every state and read model.
+// EventSkipped records that an event is excluded from every state and read model.
 type EventSkipped struct {
 	Event    string    `json:"event"` // id
 	Stream   string    `json:"stream"`
@@ -38,7 +38,7 @@ type EventUnskipped struct {
 	At    time.Time `json:"at"`
 }
 
-// SkipConfirmed records that a skipped event revokes no credential, on the word of an operator.
+// SkipConfirmed records an operator's confirmation that a skipped event revokes no credential.
 type SkipConfirmed struct {
 	Event string    `json:"event"`
 	By    string    `json:"by"`
@@ -51,10 +51,10 @@ func (EventSkipped) skipEvent()   {}
 func (EventUnskipped) skipEvent() {}
 func (SkipConfirmed) skipEvent()  {}
 
-// State holds the events that are skipped, by id.
+// State holds the skipped events by id.
 type State struct{ Skipped map[string]Skip }
 
-// Skip is an event that is skipped.
+// Skip is a skipped event.
 type Skip struct {
 	EventSkipped
 	Confirmed bool // an operator has confirmed that it revokes no credential
@@ -89,13 +89,13 @@ func Evolve(s State, event Event) State {
 	return State{Skipped: skipped}
 }
 
-// ErrNotSkipped is returned for an event that is not skipped.
+// ErrNotSkipped refuses an event that is not skipped.
 var ErrNotSkipped = domain.Refuse(domain.NotFound, "This event is not skipped")
 
 // SkipEvent skips an event. Skipping it again has no effect.
 type SkipEvent EventSkipped
 
-// Decide refuses a skip without a reason, and more than Max at one time.
+// Decide refuses a skip without a reason, and more than Max skipped events.
 func (c SkipEvent) Decide(s State) ([]Event, error) {
 	if _, is := s.Skipped[c.Event]; is {
 		return nil, nil
@@ -132,7 +132,7 @@ func (c Confirm) Decide(s State) ([]Event, error) {
 	return decided(c.Why, SkipConfirmed(c))
 }
 
-// decided returns an event that has a reason, which stays in the log for good.
+// decided returns the event if its reason is valid. The reason stays in the log permanently.
 func decided(why string, event Event) ([]Event, error) {
 	if strings.TrimSpace(why) == "" || strings.Contains(why, "@") {
 		return nil, domain.Refuse(domain.Invalid, "Give a reason (header x-recital-reason), without an e-mail address")

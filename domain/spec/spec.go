@@ -15,7 +15,7 @@ type Case[S, E any] struct {
 	Name    string
 	Given   []E
 	When    interface{ Decide(S) ([]E, error) }
-	Then    []E         // none means that the command changes nothing
+	Then    []E         // empty if the command has no effect
 	Refused domain.Code // if the command is refused
 }
 
@@ -50,9 +50,8 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
-// FromSnapshot returns the state that a snapshot results in, decoded as from the log. It fails unless the snapshot
-// results in the same state whatever was known before: a snapshot replaces the state. Each aggregate with snapshots
-// calls it.
+// FromSnapshot returns the state that results from a snapshot, decoded as from the log. It fails unless the state is
+// the same after any known state: a snapshot replaces the state. Each aggregate with snapshots calls it.
 func FromSnapshot[S, E any](t TB, evolve func(S, E) S, snapshot []E, known ...S) S {
 	t.Helper()
 	decoded := make([]E, len(snapshot))
@@ -71,7 +70,7 @@ func FromSnapshot[S, E any](t TB, evolve func(S, E) S, snapshot []E, known ...S)
 	return alone
 }
 
-// recoded returns an event as it is read from the log.
+// recoded returns an event as it is decoded from the log.
 func recoded[E any](t TB, event E) E {
 	t.Helper()
 	data, err := json.Marshal(event)

@@ -1,5 +1,5 @@
-// Package star is the aggregate of the streams stars-<account>: which voices an account has starred, of its own and of
-// the system's.
+// Package star is the aggregate of the streams stars-<account>: the voices that an account has starred, its own and the
+// system's.
 package star
 
 import (
@@ -19,7 +19,7 @@ type Starred struct {
 	At      time.Time `json:"at"`
 }
 
-// Unstarred records that it has withdrawn the star, or that the voice was deleted.
+// Unstarred records that the account has withdrawn the star, or that the voice was deleted.
 type Unstarred struct {
 	Account string    `json:"account"`
 	Voice   string    `json:"voice"`
@@ -40,16 +40,17 @@ func (SnapshotTaken) starEvent() {}
 // ReplacesState implements domain.Snapshot.
 func (SnapshotTaken) ReplacesState() {}
 
-// StreamPrefix is that of the streams, followed by the account.
+// StreamPrefix begins the names of the streams. The account's id follows it.
 const StreamPrefix = "stars-"
 
 // Stream returns the name of an account's stream.
 func Stream(account string) string { return StreamPrefix + account }
 
-// MaxStars is how many voices an account may have starred: more than it may have.
+// MaxStars is the maximum number of starred voices of an account. It exceeds the number of voices that an account can
+// have.
 const MaxStars = 20_000
 
-// State is what an account has starred.
+// State is the list of an account's starred voices.
 type State struct {
 	Account       string
 	Voices        []string
@@ -73,7 +74,7 @@ func Evolve(s State, event Event) State {
 	return s
 }
 
-// Set stars a voice, or withdraws its star. What is so already stays so.
+// Set stars a voice, or withdraws its star. It has no effect if that is the state already.
 type Set struct {
 	Account string
 	Voice   string
@@ -89,18 +90,18 @@ func (c Set) Decide(s State) ([]Event, error) {
 	case !c.Starred:
 		return []Event{Unstarred{Account: c.Account, Voice: c.Voice, At: c.At}}, nil
 	case len(s.Voices) >= MaxStars:
-		return nil, domain.Refuse(domain.Denied, "The account has starred 20000 voices, the most it can")
+		return nil, domain.Refuse(domain.Denied, "The account has starred 20000 voices, the most it can star")
 	}
 	return []Event{Starred{Account: c.Account, Voice: c.Voice, At: c.At}}, nil
 }
 
-// Withdraw withdraws the stars of voices that are gone.
+// Withdraw withdraws the stars of deleted voices.
 type Withdraw struct {
 	Voices []string
 	At     time.Time
 }
 
-// Decide decides nothing for voices without a star.
+// Decide returns no event for voices without a star.
 func (c Withdraw) Decide(s State) (events []Event, err error) {
 	for _, id := range c.Voices {
 		if s.Has(id) {
@@ -110,10 +111,10 @@ func (c Withdraw) Decide(s State) (events []Event, err error) {
 	return events, nil
 }
 
-// snapshotEvery is the least number of events after which a snapshot is taken.
+// snapshotEvery is the minimum number of events between snapshots.
 const snapshotEvery = 100
 
-// Snapshot returns a snapshot if one is due. The more stars there are, the rarer they are.
+// Snapshot returns a snapshot if one is due. The more stars, the rarer they are.
 func (s State) Snapshot(at time.Time) []Event {
 	if s.SinceSnapshot < max(snapshotEvery, len(s.Voices)/10) {
 		return nil

@@ -11,7 +11,7 @@ type Agree struct {
 	At          time.Time
 }
 
-// Decide refuses nothing.
+// Decide returns no event if the request is not open.
 func (c Agree) Decide(s State) ([]Event, error) {
 	if s.Open == nil || s.Open.Request != c.Request {
 		return nil, nil
@@ -30,7 +30,7 @@ type Refuse struct {
 	At      time.Time
 }
 
-// Decide refuses nothing.
+// Decide returns no event if the request is not open.
 func (c Refuse) Decide(s State) ([]Event, error) {
 	if s.Open == nil || s.Open.Request != c.Request {
 		return nil, nil

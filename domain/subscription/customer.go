@@ -13,5 +13,5 @@ func (c RecordCustomer) Decide(s State) ([]Event, error) {
 	case c.Customer:
 		return nil, nil
 	}
-	return nil, domain.Refuse(domain.Conflict, "The account is another customer")
+	return nil, domain.Refuse(domain.Conflict, "The account already has another customer")
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 )
 
-// entitle returns the account's entitlement since the last event if it has changed, and nothing for an account that has
-// never bought a plan.
+// entitle returns the account's entitlement if it has changed since the last event, and no event for an account that
+// has never bought a plan.
 func (s State) entitle(at time.Time) []Event {
 	now, is := s.entitlement(at)
 	if !is || s.Entitled != nil && *s.Entitled == now {
@@ -48,7 +48,7 @@ func (c Subscription) entitlement() plan.Entitlement {
 }
 
 // lastEnd returns the end of the last subscription that ran. It is no later than the end of the period, although the
-// provider takes some seconds longer, so that a scheduled end and an observed one are the same.
+// provider takes some seconds longer, so that a scheduled and an observed end are equal.
 func (s State) lastEnd(at time.Time) time.Time {
 	var last time.Time
 	for _, known := range s.Subscriptions {

@@ -32,7 +32,7 @@ const (
 	Uncancel            Kind = "uncancel"
 	SetupCard           Kind = "setup-intent"
 	ReplaceCard         Kind = "payment-method-replace"
-	End                 Kind = "end"          // the account was closed
+	End                 Kind = "end"          // because the account was closed
 	EndDisputed         Kind = "end-disputed" // a dispute was lost: all subscriptions end, and a new one is permitted
 )
 
@@ -301,7 +301,7 @@ const (
 // Lost records that an amount is owed and will not be collected. It is recorded once for each object.
 type Lost struct {
 	Account    string     `json:"account"`
-	Object     string     `json:"object"` // the provider's invoice, or the usage that no invoice has
+	Object     string     `json:"object"` // the provider's invoice, or the usage without an invoice
 	Reason     LossReason `json:"reason"`
 	Characters int64      `json:"characters"` // past a plan; 0 if unknown
 	Amount     int64      `json:"amount"`

@@ -2,7 +2,7 @@ package subscription
 
 import "time"
 
-// Lapse withdraws the plan of a subscription that is unpaid at the end of the grace.
+// Lapse withdraws the plan of a subscription that is unpaid at the end of its grace period.
 type Lapse struct{ At time.Time }
 
 // Decide returns no event before that, or after a payment.

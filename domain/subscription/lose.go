@@ -17,7 +17,7 @@ type RecordLoss struct {
 	At              time.Time
 }
 
-// Decide refuses a loss of nothing.
+// Decide refuses a loss without an amount.
 func (c RecordLoss) Decide(s State) ([]Event, error) {
 	switch {
 	case c.Object == "" || c.Amount <= 0 || c.Currency == "":

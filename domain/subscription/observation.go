@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// DisputeLost is the state of a dispute after which the payment was taken back.
+// DisputeLost is the state of a lost dispute: the payment was taken back.
 const DisputeLost = "lost"
 
 // observation collects the events of one observation, and the state after them.

@@ -6,7 +6,7 @@ import (
 )
 
 // Observe records the provider's state of the account at a moment. It is the only source of events about subscriptions,
-// cards and invoices, so the cause of an observation does not matter. Observing the same state again has no effect.
+// cards and invoices, whatever caused the observation. Observing the same state again has no effect.
 type Observe struct {
 	Customer      string
 	Deleted       bool       // the provider no longer has the customer
@@ -18,7 +18,7 @@ type Observe struct {
 	At            time.Time
 }
 
-// Observed is a subscription as the provider has it.
+// Observed is a subscription in the provider's state.
 type Observed struct {
 	Terms
 	CancelAtPeriodEnd bool
@@ -27,7 +27,7 @@ type Observed struct {
 	Pending           *Pending
 }
 
-// Billed is an invoice as the provider has it. Page and PDF are sealed; empty where there is none.
+// Billed is an invoice in the provider's state. Page and PDF are sealed; they are empty if the provider has none.
 type Billed struct {
 	ID           string
 	Subscription string

@@ -13,7 +13,7 @@ import (
 
 const grace = 14 * 24 * time.Hour
 
-// see is a look at the provider at noon.
+// see is an observation at noon.
 func see(seen ...subscription.Observed) subscription.Observe {
 	return subscription.Observe{Customer: "c1", Subscriptions: seen, Grace: grace, At: noon}
 }
@@ -42,7 +42,7 @@ func changing(seen *subscription.Observed) {
 	seen.Scheduled = &subscription.Change{Price: "indie", Plan: plan.Indie, EffectiveAt: month}
 }
 
-// asking has a change to premium wait for the owner of the card.
+// asking adds a pending change to premium that the card's owner has to confirm.
 func asking(seen *subscription.Observed) {
 	seen.Pending = &subscription.Pending{Price: "premium", Plan: plan.Premium, Invoice: "i2",
 		ExpiresAt: noon.Add(time.Hour)}
@@ -59,7 +59,7 @@ func entitle(of plan.Type, start, end time.Time, then plan.Type) subscription.Ev
 
 func free(start time.Time) subscription.Event { return entitle(plan.Free, start, time.Time{}, "") }
 
-// A change that is scheduled is dropped for an upgrade that is confirmed, unless it is wanted later than that.
+// A confirmed upgrade drops a scheduled change, unless that was requested later.
 func TestAConfirmedUpgradeSupersedesWhatWasScheduledBefore(t *testing.T) {
 	made := with("active", at("premium", plan.Premium), changing)
 	for name, c := range map[string]struct {

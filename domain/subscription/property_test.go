@@ -14,7 +14,7 @@ import (
 	"github.com/recital-tts/recital/domain/subscription"
 )
 
-// provider is what a provider has for one customer, oldest first, on a clock of its own.
+// provider is a fake provider's state of one customer, oldest first, on a clock of its own.
 type provider struct {
 	t             *rapid.T
 	now           time.Time
@@ -34,7 +34,7 @@ func (p *provider) latest() *subscription.Observed {
 
 func (p *provider) plan() plan.Type { return rapid.SampledFrom(plans).Draw(p.t, "plan") }
 
-// step lets something happen.
+// step advances the clock and changes something.
 func (p *provider) step() {
 	p.now = p.now.Add(time.Duration(rapid.IntRange(1, 20).Draw(p.t, "days")) * 24 * time.Hour)
 	current := p.latest()
@@ -122,7 +122,7 @@ func (p *provider) replace(*subscription.Observed) {
 	p.card = &subscription.Card{PaymentMethod: fmt.Sprint("pm", p.now.Unix()), Brand: []byte{1}, Last4: []byte{2}}
 }
 
-// look is what the provider returns: the newest objects, the newest first.
+// look returns an observation: the newest objects, newest first.
 func (p *provider) look() subscription.Observe {
 	seen := subscription.Observe{Customer: "c1", Card: p.card, Grace: grace, At: p.now}
 	for _, one := range slices.Backward(p.subscriptions[max(0, len(p.subscriptions)-20):]) {
@@ -134,7 +134,7 @@ func (p *provider) look() subscription.Observe {
 	return seen
 }
 
-// requireShown requires that a state is what the provider has.
+// requireShown requires that a state equals the provider's.
 func (p *provider) requireShown(s subscription.State) {
 	for _, one := range p.look().Subscriptions {
 		known, found := s.Find(one.Subscription)
@@ -155,7 +155,7 @@ func (p *provider) requireShown(s subscription.State) {
 	}
 }
 
-// observer folds what it sees.
+// observer folds its observations.
 type observer struct {
 	state  subscription.State
 	events []subscription.Event
@@ -173,8 +173,8 @@ func (o *observer) do(t *rapid.T, c interface {
 	return len(decided)
 }
 
-// Whatever happened between two looks, the second one shows what the provider has, a third one nothing, and somebody
-// who has looked all the time has come to the same.
+// For any events between two observations, the second one records the provider's state, a third one has no effect, and
+// an observer of every event has the same state.
 func TestALookShowsWhatTheProviderHasWhateverWasMissed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := &provider{t: t, now: noon}
@@ -199,7 +199,7 @@ func TestALookShowsWhatTheProviderHasWhateverWasMissed(t *testing.T) {
 	})
 }
 
-// granted is what an account is entitled to. Where it was never seen to have bought anything, it has bought nothing.
+// granted returns the plan to which an account is entitled: free if no purchase was ever observed.
 func granted(s subscription.State) plan.Type {
 	if s.Entitled == nil {
 		return plan.Free
@@ -207,7 +207,7 @@ func granted(s subscription.State) plan.Type {
 	return s.Entitled.Plan
 }
 
-// requireSnapshots requires that a snapshot at any place comes to the same state, whatever was known before.
+// requireSnapshots requires that a snapshot at any place results in the same state, after any known state.
 func requireSnapshots(t *rapid.T, o *observer) {
 	at := rapid.IntRange(0, len(o.events)).Draw(t, "snapshot")
 	before := spec.Fold(subscription.Evolve, o.events[:at])

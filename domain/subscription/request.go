@@ -65,7 +65,7 @@ func (c Request) Decide(s State) ([]Event, error) {
 // Idempotency-Key or, without a key, the open request for the same change.
 func (c Request) Repeated(s State) (string, error) {
 	if s.Open != nil {
-		repeats, err := c.repeats(*s.Open, c.At) // an open one is remembered, however old it is
+		repeats, err := c.repeats(*s.Open, c.At) // an open request is remembered at any age
 		if repeats || err != nil || c.wantsWithoutKey(*s.Open) {
 			return s.Open.Request, err
 		}
@@ -98,7 +98,7 @@ func (c Request) permit(s State, wanted *Requested) error {
 	case SetupCard, End, EndDisputed:
 		return nil
 	case ReplaceCard:
-		if s.Customer == "" { // nothing was ever set up for the account
+		if s.Customer == "" { // the account has set up no card
 			return ErrNoCard
 		}
 		return nil

@@ -24,7 +24,7 @@ var (
 	later = month.AddDate(0, 1, 0)
 )
 
-// prices is what is on sale, and "old", which is not any more.
+// prices is a catalogue in which only "old" is not on sale.
 var prices = spec.Fold(catalogue.Evolve, []catalogue.Event{
 	listed("indie", plan.Indie, 1000, "usd"), listed("pro", plan.Pro, 4900, "usd"), listed("pro2", plan.Pro, 4900, "usd"),
 	listed("premium", plan.Premium, 19900, "usd"), listed("euro", plan.Pro, 5900, "eur"),

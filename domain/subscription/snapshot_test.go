@@ -11,7 +11,7 @@ import (
 	"github.com/recital-tts/recital/domain/subscription"
 )
 
-// Whoever registers cards all day makes nobody's load longer.
+// An account that registers cards all day does not make loads longer.
 func TestASnapshotBoundsALoad(t *testing.T) {
 	state := spec.Fold(subscription.Evolve, active)
 	since := len(active)

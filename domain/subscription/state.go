@@ -24,7 +24,7 @@ type State struct {
 // Facts are the part of the state that snapshots repeat.
 type Facts struct {
 	Account  string `json:"account"`
-	Customer string `json:"customer"` // "" before there is one
+	Customer string `json:"customer"` // "" before its creation
 	// Open is the request that the provider has not answered yet.
 	Open *Requested `json:"open"`
 	// Answered are the requests that have ended in the last 24 hours.
@@ -32,9 +32,9 @@ type Facts struct {
 	Subscriptions []Subscription       `json:"subscriptions"` // oldest first
 	Card          *Card                `json:"card"`
 	Invoices      []Invoice            `json:"invoices"`   // oldest first
-	Entitled      *plan.Entitlement    `json:"entitled"`   // the last one
-	LastPrices    map[plan.Type]string `json:"lastPrices"` // at which each plan was last bought, or is to begin
-	Bought        bool                 `json:"bought"`     // a subscription was paid, ever
+	Entitled      *plan.Entitlement    `json:"entitled"`   // the last event's
+	LastPrices    map[plan.Type]string `json:"lastPrices"` // at which each plan was last bought, or is scheduled
+	Bought        bool                 `json:"bought"`     // the account has ever paid for a subscription
 	Lost          []string             `json:"lost"`       // the objects of recent losses
 	Ending        bool                 `json:"ending"`     // the account was closed: all subscriptions end
 }
@@ -163,8 +163,8 @@ func (s State) Payer() string {
 	return ""
 }
 
-// Leftovers returns the subscriptions waiting for a payment that must end before a new one begins: those that were
-// never paid, except one at the price, and those that are no longer paid.
+// Leftovers returns the subscriptions that must end before a new one begins. They wait for a first payment at another
+// price, or are no longer paid.
 func (s State) Leftovers(price string) (ids []string) {
 	for _, known := range s.Subscriptions {
 		unpaid := phaseOf(known.Status) == waiting && known.Price != price
@@ -185,7 +185,7 @@ func (s State) Waiting(price string) (Subscription, bool) {
 	return Subscription{}, false
 }
 
-// Superseded returns the subscriptions whose scheduled change is to be dropped, for a later one that was made.
+// Superseded returns the subscriptions whose scheduled change is to be dropped, because a later change was made.
 func (s State) Superseded() (ids []string) {
 	for _, known := range s.Subscriptions {
 		if known.Superseded {
@@ -195,7 +195,7 @@ func (s State) Superseded() (ids []string) {
 	return ids
 }
 
-// Unfinished returns the subscriptions that could still take money.
+// Unfinished returns the subscriptions that could still charge the account.
 func (s State) Unfinished() (ids []string) {
 	for _, known := range s.Subscriptions {
 		if known.Status != "canceled" && known.Status != "incomplete_expired" {

@@ -12,7 +12,7 @@ const MaxRecordings = 20
 // Create creates a voice. Creating it again has no effect.
 type Create Created
 
-// Decide refuses a voice that could not be made, and an id that was given up.
+// Decide refuses an incomplete voice, and an abandoned id.
 func (c Create) Decide(s State) ([]Event, error) {
 	switch {
 	case !ValidID(c.Voice), c.Account == "", c.Type != Instant && c.Type != Professional, len(c.Sealed) == 0:

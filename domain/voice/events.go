@@ -12,7 +12,7 @@ type Type string
 
 // The types of the voices of accounts.
 const (
-	Instant      Type = "instant"      // fitted at once
+	Instant      Type = "instant"      // fitted immediately
 	Professional Type = "professional" // trained on all of many minutes of speech
 )
 
@@ -23,14 +23,14 @@ type Created struct {
 	Type       Type        `json:"type"`
 	Sealed     []byte      `json:"sealed"`  // a Profile in JSON, sealed for SealedFor
 	Enhance    bool        `json:"enhance"` // steady noise in the recordings is reduced
-	Filter     bool        `json:"filter"`  // unusable stretches of them are left out
+	Filter     bool        `json:"filter"`  // unusable stretches of the recordings are left out
 	Recordings []Recording `json:"recordings"`
 	At         time.Time   `json:"at"`
 }
 
-// Recording is a file that a client has sent, as it came.
+// Recording is a client's file, unchanged.
 type Recording struct {
-	Blob   string `json:"blob"` // its address; it is sealed
+	Blob   string `json:"blob"` // its address; the blob is sealed
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"` // in hex
 }
@@ -83,8 +83,8 @@ type Analysis struct {
 	Recording int    `json:"recording"` // its index
 	From      int64  `json:"from"`      // milliseconds
 	Length    int64  `json:"length"`    // milliseconds
-	Speech    int64  `json:"speech"`    // milliseconds of it that the voice is fitted to
-	Blob      string `json:"blob"`      // its address; it is sealed
+	Speech    int64  `json:"speech"`    // milliseconds of it to which the voice is fitted
+	Blob      string `json:"blob"`      // its address; the blob is sealed
 }
 
 // Ready records that the voice can speak. It is written after the blob of its model.
@@ -95,20 +95,20 @@ type Ready struct {
 	At      time.Time `json:"at"`
 }
 
-// Model is the model with which an engine speaks.
+// Model is the model of a voice for an engine.
 type Model struct {
-	Engine string `json:"engine"` // that has made it, with the version of its models
-	Blob   string `json:"blob"`   // its address; it is sealed
+	Engine string `json:"engine"` // the engine that made it, with the version of its models
+	Blob   string `json:"blob"`   // its address; the blob is sealed
 	SHA256 string `json:"sha256"` // of the model in clear, in hex
 	Bytes  int64  `json:"bytes"`
-	Base   string `json:"base,omitempty"` // the id of the installed voice that it moves; none for a system voice
+	Base   string `json:"base,omitempty"` // id of the installed voice on which it is based; "" for a system voice
 }
 
-// Broken records that no voice can be made of the recordings.
+// Broken records that no voice can be made from the recordings.
 type Broken struct {
 	Voice   string    `json:"voice"`
 	Account string    `json:"account"`
-	Reason  string    `json:"reason"`  // a word for programs, such as "too_long"
+	Reason  string    `json:"reason"`  // a code for programs, such as "too_long"
 	Message string    `json:"message"` // for the voice's owner; without content of the recordings
 	At      time.Time `json:"at"`
 }
@@ -134,7 +134,7 @@ type Erased struct {
 	At      time.Time `json:"at"`
 }
 
-// Abandoned records that the voice was never created: a crash has cut it short. It never will be.
+// Abandoned records that the voice will never be created, because a crash has cut its creation short.
 type Abandoned struct {
 	Voice   string    `json:"voice"`
 	Account string    `json:"account"`
@@ -149,14 +149,14 @@ type PreviewRendered struct {
 	At      time.Time `json:"at"`
 }
 
-// Preview is how a voice sounds, as MP3.
+// Preview is a sample of a voice, as MP3.
 type Preview struct {
-	Blob   string `json:"blob"`   // its address; it is sealed
+	Blob   string `json:"blob"`   // its address; the blob is sealed
 	SHA256 string `json:"sha256"` // of the audio in clear, in hex
 	Bytes  int64  `json:"bytes"`
 }
 
-// PreviewInvalidated records that the preview is to be rendered again. Its blob is removed afterwards.
+// PreviewInvalidated records that the preview is to be re-rendered. Its blob is removed afterwards.
 type PreviewInvalidated struct {
 	Voice   string    `json:"voice"`
 	Account string    `json:"account"`

@@ -7,7 +7,7 @@ import (
 	"github.com/recital-tts/recital/domain"
 )
 
-// idSize is the size of an id in bytes, as published clients know ids.
+// idSize is the size of an id in bytes. Published clients rely on it.
 const idSize = 8
 
 // DrawID returns an id of 16 hex digits, drawn from a source of random bytes.

@@ -7,10 +7,10 @@ import (
 	"github.com/recital-tts/recital/domain"
 )
 
-// The commands of this file record the steps of making a voice. A step may be late: another instance may have made it,
+// The commands in this file record the steps of making a voice. A step may be late: another instance may have made it,
 // or the voice may be deleted. Decide then returns no event, and the caller continues from the state.
 
-// Queue has a professional voice wait for its training.
+// Queue queues a professional voice for its training.
 type Queue struct {
 	Lengths []int64 // of the recordings, in milliseconds
 	At      time.Time
@@ -77,7 +77,7 @@ func (c Finish) Decide(s State) ([]Event, error) {
 	return []Event{Ready{Voice: s.Voice, Account: s.Account, Model: c.Model, At: c.At}}, nil
 }
 
-// Break records that no voice can be made of the recordings.
+// Break records that no voice can be made from the recordings.
 type Break struct {
 	Reason  string
 	Message string
@@ -115,13 +115,13 @@ func (c RecordPreview) Decide(s State) ([]Event, error) {
 // NeedsPreview reports whether a preview is to be rendered.
 func (s State) NeedsPreview() bool { return s.Exists() && s.Phase == Speaking && s.Preview.Blob == "" }
 
-// InvalidatePreview has the preview rendered again.
+// InvalidatePreview requests a new preview.
 type InvalidatePreview struct {
 	Account string
 	At      time.Time
 }
 
-// Decide refuses a voice that the account does not have. One that is to be rendered anyway stays as it is.
+// Decide refuses a voice that the account does not have. It returns no event if a preview is still to be rendered.
 func (c InvalidatePreview) Decide(s State) ([]Event, error) {
 	if err := s.RequireOf(c.Account); err != nil || s.Preview.Blob == "" {
 		return nil, err
@@ -138,7 +138,7 @@ func (s State) Speech() time.Duration {
 	return time.Duration(speech) * time.Millisecond
 }
 
-// InOrder returns the analyses in the order of the recordings, in which they are fitted.
+// InOrder returns the analyses in the order of the recordings, in which the voice is fitted to them.
 func (s State) InOrder() []Analysis {
 	return slices.SortedFunc(slices.Values(s.Analyses), func(a, b Analysis) int {
 		if a.Recording != b.Recording {

@@ -10,7 +10,7 @@ type Phase string
 
 // The phases.
 const (
-	Preparing Phase = "preparing" // its recordings are looked at
+	Preparing Phase = "preparing" // its recordings are being checked
 	Pending   Phase = "pending"   // waits for its training
 	Training  Phase = "training"
 	Speaking  Phase = "ready"
@@ -38,7 +38,7 @@ type Facts struct {
 	Lengths    []int64     `json:"lengths,omitempty"` // of the recordings of a professional voice, in milliseconds
 	Analyses   []Analysis  `json:"analyses,omitempty"`
 	Model      Model       `json:"model"`
-	Reason     string      `json:"reason,omitempty"`  // why it is broken
+	Reason     string      `json:"reason,omitempty"`  // why it is broken, for programs
 	Message    string      `json:"message,omitempty"` // the same for its owner
 	Preview    Preview     `json:"preview"`
 	CreatedAt  time.Time   `json:"createdAt"`
@@ -62,7 +62,7 @@ func (s State) Needs(blob string) bool {
 		slices.ContainsFunc(s.Analyses, func(a Analysis) bool { return a.Blob == blob }))
 }
 
-// Find returns the analysis of the stretch of a recording that begins at a place, in milliseconds.
+// Find returns the analysis of the stretch of a recording that begins at an offset, in milliseconds.
 func (s State) Find(recording int, from int64) (Analysis, bool) {
 	i := slices.IndexFunc(s.Analyses, func(a Analysis) bool { return a.Recording == recording && a.From == from })
 	if i < 0 {

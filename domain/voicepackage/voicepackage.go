@@ -9,7 +9,7 @@ import (
 	"github.com/recital-tts/recital/domain"
 )
 
-// Stream is where the packages are kept.
+// Stream is the only stream of its kind.
 const Stream = "packages"
 
 // Event is one of the events below.
@@ -17,7 +17,7 @@ type Event interface{ packageEvent() }
 
 // Installed records that a voice was installed, or replaced by another package.
 type Installed struct {
-	Voice       string    `json:"voice"` // id, by which clients call it
+	Voice       string    `json:"voice"` // id by which clients select it
 	SHA256      string    `json:"sha256"`
 	Blob        string    `json:"blob"`
 	Size        int64     `json:"size"` // of the blob, in bytes
@@ -30,10 +30,10 @@ type Installed struct {
 	Commercial  string    `json:"commercial"`
 	Base        string    `json:"base,omitempty"`
 	Source      string    `json:"source,omitempty"`
-	OwnName     bool      `json:"own_name,omitempty"` // its licence has us call it by its name
-	Gain        float64   `json:"gain"`               // dB, to the loudness of all voices
-	Cost        float64   `json:"cost"`               // seconds of a processor for a second of speech, where it was measured
-	Sound       string    `json:"sound,omitempty"`    // what clones are made by, in JSON; none if unmeasured
+	OwnName     bool      `json:"own_name,omitempty"` // the licence requires its own name
+	Gain        float64   `json:"gain"`               // dB, to the common loudness
+	Cost        float64   `json:"cost"`               // processor seconds per second of speech, as measured
+	Sound       string    `json:"sound,omitempty"`    // the measurements for making clones, in JSON; "" if unmeasured
 	At          time.Time `json:"at"`
 }
 
@@ -43,7 +43,7 @@ type Removed struct {
 	At    time.Time `json:"at"`
 }
 
-// Assigned records that an installed voice speaks for a system voice from now on, or, without a voice, that the system
+// Assigned records that an installed voice speaks for a system voice from then on, or, without a voice, that the system
 // voice speaks for itself again.
 type Assigned struct {
 	System string    `json:"system"`
@@ -55,23 +55,23 @@ func (Installed) packageEvent() {}
 func (Removed) packageEvent()   {}
 func (Assigned) packageEvent()  {}
 
-// MaxPackages is how many voices may be installed.
+// MaxPackages is the maximum number of installed voices.
 const MaxPackages = 50
 
-// ErrNotFound is the refusal of a voice that is not installed.
+// ErrNotFound refuses a voice that is not installed.
 var ErrNotFound = domain.Refuse(domain.NotFound, "No such voice is installed")
 
-// MinStreams is how many streams of a voice a machine has to carry for the voice to speak for a system voice, which all
-// accounts use.
+// MinStreams is the number of concurrent streams of a voice that a machine must sustain for the voice to speak for a
+// system voice, which all accounts use.
 const MinStreams = 2
 
-// State is what is installed, in the order of its installation, and which of the voices speak for system voices.
+// State has the installed voices in the order of their installation, and the assignments to system voices.
 type State struct {
 	Packages []Installed
-	Assigned map[string]string // ids of installed voices by those of the system voices for which they speak
+	Assigned map[string]string // ids of installed voices by the ids of the system voices for which they speak
 }
 
-// Index returns the place of a voice, or -1.
+// Index returns the index of a voice, or -1.
 func (s State) Index(voice string) int {
 	return slices.IndexFunc(s.Packages, func(p Installed) bool { return p.Voice == voice })
 }
@@ -99,7 +99,7 @@ func Evolve(s State, event Event) State {
 	return s
 }
 
-// unassigned returns the assignments without those of a voice.
+// unassigned returns the assignments except those of a voice.
 func unassigned(s State, voice string) map[string]string {
 	left := maps.Clone(s.Assigned)
 	maps.DeleteFunc(left, func(_, assigned string) bool { return assigned == voice })
@@ -110,12 +110,12 @@ func without(s State, voice string) []Installed {
 	return slices.DeleteFunc(slices.Clone(s.Packages), func(p Installed) bool { return p.Voice == voice })
 }
 
-// Clones reports whether clones may be made of the voice: not if its licence has us call it by its name, or forbids
+// Clones reports whether the voice permits clones. Its licence must neither require the voice's own name nor forbid
 // commercial use.
 func (p Installed) Clones() bool { return p.Sound != "" && !p.OwnName && p.Commercial != "no" }
 
-// Install installs a voice, or replaces the package of one. The same package again has no effect, unless clones can be
-// made of its voice only now.
+// Install installs a voice, or replaces its package. The same package again has no effect, unless only the new one has
+// the measurements for clones.
 type Install Installed
 
 // Decide refuses more packages than a machine can hold.
@@ -146,15 +146,15 @@ func (c Remove) Decide(s State) ([]Event, error) {
 	return []Event{Removed(c)}, nil
 }
 
-// Assign has an installed voice speak for a system voice; without a voice, the system voice speaks for itself again.
+// Assign makes an installed voice speak for a system voice. Without a voice, the system voice speaks for itself again.
 type Assign struct {
 	System  string
 	Voice   string
-	Streams int // of the voice that this machine carries at the same time
+	Streams int // concurrent streams of the voice that this machine sustains
 	At      time.Time
 }
 
-// Decide refuses a voice whose licence has us call it by its name, or of which the machine carries too few streams.
+// Decide refuses a voice whose licence requires its own name, or of which the machine sustains too few streams.
 func (c Assign) Decide(s State) ([]Event, error) {
 	i := s.Index(c.Voice)
 	switch {

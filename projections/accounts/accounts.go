@@ -100,7 +100,7 @@ func openedRow(e account.Opened) readmodel.AccountRow {
 	return row
 }
 
-// countVoices adds to the places that the voices of an account take, unless it is closed.
+// countVoices adds to the number of an account's voices, unless the account is closed.
 func countVoices(rows *table.Rows, account string, of voice.Type, places int64) {
 	row := readmodel.AccountRow{Account: account}
 	switch of {

@@ -27,7 +27,7 @@ func profilesOf(t require.TestingT, w *feedtest.World, id string) []readmodel.Pr
 	return feedtest.Shown(t, w, readmodel.ProfilesView, `where account_id = $1`, id)
 }
 
-// plain is the row of an account that has nothing but its opening.
+// plain returns the row of a new account.
 func plain(id string, on plan.Type) readmodel.AccountRow {
 	return readmodel.AccountRow{
 		Account: id, OpenedAt: now, OpenedOn: on, PeriodsFrom: now, Plan: on, EntitledFrom: now, Followed: -1,
@@ -136,7 +136,7 @@ func TestARevokedKeyHasNoRow(t *testing.T) {
 		keysOf(t, w, "a1"))
 }
 
-// Whatever is decided on an account, its rows show the state that the events fold to.
+// After any events of an account, its rows are the fold of the events.
 func TestAccountRowsEqualTheFold(t *testing.T) {
 	w := suite.World(t)
 	rapid.Check(t, func(r *rapid.T) {
@@ -214,7 +214,7 @@ func TestAccountRowsEqualTheFold(t *testing.T) {
 	})
 }
 
-// drawEntitlement draws one that starts now, or has started a while ago.
+// drawEntitlement draws an entitlement that starts now or started earlier.
 func drawEntitlement(r *rapid.T, at time.Time) plan.Entitlement {
 	start := at.Add(-time.Duration(rapid.IntRange(0, 9).Draw(r, "ago")) * time.Second)
 	if rapid.Bool().Draw(r, "free") {

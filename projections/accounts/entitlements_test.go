@@ -43,17 +43,17 @@ func TestWhatASubscriptionGivesIsDueUntilTheAccountFollowsIt(t *testing.T) {
 	own := w.Append(t, "account-a1", eventlog.NoStream, account.Opened{Account: "a1", Plan: plan.Free, At: now})
 	require.Equal(t, []time.Time{one}, listed())
 
-	// when it gives something else meanwhile, then that is due after the first was followed
+	// when the subscription changes the entitlement meanwhile, then the new one is due after the first was followed
 	of = w.Append(t, "subscription-a1", of, given(two))
 	own = w.Append(t, "account-a1", own, followed(1, 1))
 	require.Equal(t, []time.Time{two}, listed())
 
-	// and what was passed over is not due any more
+	// and skipped ones are not due any more
 	of = w.Append(t, "subscription-a1", of, given(three))
 	own = w.Append(t, "account-a1", own, followed(3, 2))
 	require.Empty(t, listed())
 
-	// nor is what a closed account is given
+	// nor are the entitlements of a closed account
 	w.Append(t, "subscription-a1", of, given(three))
 	require.Equal(t, []time.Time{three}, listed())
 	w.Append(t, "account-a1", own, account.Closed{Account: "a1", At: now})

@@ -30,7 +30,7 @@ func handleSubscription(event eventlog.Decoded, rows *table.Rows) {
 		})
 	case account.Entitled:
 		follow(rows, e)
-	case subscription.Created: // the first event of each
+	case subscription.Created: // the first event of each subscription
 		row := subscriptionRow(e.Account, e.Terms)
 		row.CreatedAt = e.At
 		subscriptions.Put(rows, row)
@@ -58,7 +58,7 @@ func subscriptionRow(account string, t subscription.Terms) readmodel.AccountSubs
 	return readmodel.AccountSubscriptionRow{Account: account, Subscription: t.Subscription, Status: t.Status}
 }
 
-// follow handles that an account has followed what a subscription gives.
+// follow records that an account has followed its subscription's entitlement.
 func follow(rows *table.Rows, e account.Entitled) {
 	row := readmodel.AccountRow{
 		Account: e.Account, Plan: e.Plan, EntitledFrom: e.Start, EntitledUntil: projections.OrNull(e.End),

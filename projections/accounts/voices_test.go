@@ -34,7 +34,7 @@ func TestPlacesOfVoicesAreCountedByType(t *testing.T) {
 	require.Equal(t, [2]int64{1, 0}, counted("a1"))
 	require.Equal(t, [2]int64{0, 1}, counted("a2"))
 
-	// A place that is freed when the account is closed brings no row back.
+	// A place that is freed when the account is closed creates no row.
 	w.Append(t, account.Stream("a1"), 0, account.Closed{Account: "a1", At: now})
 	w.Append(t, roster.Stream("a1"), 4, free("2", voice.Instant))
 	require.Empty(t, accountsOf(t, w, "a1"))

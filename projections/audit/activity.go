@@ -48,7 +48,7 @@ func profileOf(id string, sealed []byte) []readmodel.PersonalField {
 	return []readmodel.PersonalField{{Name: "voice", Use: voice.SealedFor(id), Sealed: sealed}}
 }
 
-// ofClip leaves out saved clips: they are a part of speech, as the use of characters is.
+// ofClip ignores saved clips: they belong to syntheses, which have no entries either.
 func ofClip(event any) entry {
 	c, deleted := event.(clip.Deleted)
 	if !deleted {

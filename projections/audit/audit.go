@@ -1,4 +1,4 @@
-// Package audit holds the read model of what auditors look for.
+// Package audit holds the read model of the audit trail.
 package audit
 
 import (
@@ -56,7 +56,7 @@ type entry struct {
 	area, account, session string
 	sentence               string // without personal data
 	personal               []readmodel.PersonalField
-	routine                bool // recitald may do it by itself many times a second, and has no entries for that
+	routine                bool // without an entry if recitald did it automatically, perhaps many times a second
 }
 
 // of sets the account and the sentence.
@@ -64,7 +64,7 @@ func (e *entry) of(account, format string, arguments ...any) {
 	e.account, e.sentence = account, fmt.Sprintf(format, arguments...)
 }
 
-// entries return the entries of the events of slices, which have no sentence for events that auditors do not look for.
+// entries has a function for each slice, which returns an empty sentence for events that auditors do not need.
 var entries = []func(event any) entry{
 	ofLedger, ofSession, ofAccount, ofService, ofOperators, ofSubscription, ofInvoice, ofPayment,
 	ofVoice, ofClip, ofHosting,

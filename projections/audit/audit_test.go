@@ -41,7 +41,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// slicesOf has the slices with events that auditors look for.
+// slicesOf lists the slices with events for auditors.
 var slicesOf = map[string][]eventlog.Type{
 	"accounts": accounts.Events(), "sessions": sessions.Events(), "signin": signin.Events(), "keyring": keyring.Events(),
 	"billing": billing.Events(), "ledger": ledger.Events(), "audit": auditevents.Events(),
@@ -62,9 +62,9 @@ func TestReleasedReadModels(t *testing.T) {
 	feedtest.RequireReleased(t, audit.ReadModels()...)
 }
 
-// unasked are the events of these slices that have no entries: use, details of bills, the progress of voices, and
+// withoutEntry lists the events of these slices without entries: usage, details of bills, the progress of voices, and
 // repetitions.
-var unasked = []string{
+var withoutEntry = []string{
 	"account-entitled", "usage-spending-cap-set", "account-snapshot-taken", "apikey-issued", "price-listed",
 	"price-withdrawn",
 	"audit-head-signed", "session-seen", "subscription-snapshot-taken",
@@ -89,7 +89,7 @@ func entries(t *testing.T, w *feedtest.World) []entry {
 		from read_v1.audit_entries order by log_commit, log_prepare`)
 }
 
-// Every event has an entry in words that a person understands, unless it is in unasked.
+// Every event has an entry in plain words, unless it is in withoutEntry.
 func TestEveryEventIsInWordsOrUnasked(t *testing.T) {
 	w := feedtest.New(t, registry(t), audit.ReadModels()...)
 	var written []string
@@ -109,7 +109,7 @@ func TestEveryEventIsInWordsOrUnasked(t *testing.T) {
 			require.Contains(t, row.Said, *row.Account, row.Kind)
 		}
 	}
-	wanted := slices.DeleteFunc(written, func(kind string) bool { return slices.Contains(unasked, kind) })
+	wanted := slices.DeleteFunc(written, func(kind string) bool { return slices.Contains(withoutEntry, kind) })
 	require.ElementsMatch(t, wanted, found)
 }
 
@@ -184,7 +184,7 @@ func writeAs(
 	return appended.Position
 }
 
-// What recitald deletes by itself, perhaps thousands of times a day, has no entry. What a person deletes has one.
+// Automatic deletions, perhaps thousands a day, have no entries. Deletions by a person have entries.
 func TestRoutineDeletionsHaveNoEntries(t *testing.T) {
 	w := feedtest.New(t, registry(t), audit.ReadModels()...)
 	writeAs(t, w, system, uuid.New(), "clip-c1", clip.Deleted{Clip: "c1", Account: "a1"})
@@ -237,7 +237,7 @@ func TestAnEventThatComesAgainAfterARestartIsOneEntry(t *testing.T) {
 	}
 }
 
-// A restore and a cleared alert have entries if an operator did them, and none if recitald opened its log, or a
+// A restore and a cleared alert have entries if an operator did them, and none if recitald opened its log or a
 // condition ended.
 func TestWhatOperatorsDoToTheServiceHasAnEntry(t *testing.T) {
 	w := feedtest.New(t, registry(t), audit.ReadModels()...)

@@ -26,7 +26,7 @@ var requests = map[subscription.Kind]string{
 	subscription.EndDisputed:         "no plan any more, by the operator's rule for lost disputes",
 }
 
-// losses are what an entry says why an amount is lost.
+// losses are the reasons for lost amounts in words.
 var losses = map[subscription.LossReason]string{
 	subscription.BelowMinimum:  "the payment provider charges no such amount, and no other invoice comes",
 	subscription.Voided:        "the invoice that it was on is void",
@@ -229,7 +229,7 @@ func capOf(c plan.SpendingCap) string {
 	return amount(*c.Amount, c.Currency)
 }
 
-// amount returns an amount in minor units. Their number in a unit depends on the currency.
+// amount returns an amount in minor units; their number per unit depends on the currency.
 func amount(minor int64, currency string) string {
 	return strconv.FormatInt(minor, 10) + " minor units of " + currency
 }

@@ -102,7 +102,7 @@ func nameOf(hash string, sealed []byte) []readmodel.PersonalField {
 	return []readmodel.PersonalField{{Name: "key_name", Use: account.ForKeyName(hash), Sealed: sealed}}
 }
 
-// ofService returns the entries of events about the service and those who run it.
+// ofService returns the entries of events about the service and its staff.
 func ofService(event any) entry {
 	e := entry{area: readmodel.AuditSessions}
 	switch s := event.(type) {
@@ -137,13 +137,13 @@ func accountOf(stream string) string {
 	return id
 }
 
-// shown is the object of a read of personal data in words.
+// shown has the objects of reads of personal data in words.
 var shown = map[string]string{
 	"sessions": "entries on sessions", "billing": "entries on billing", "activity": "entries on activity",
 	"accounts": "accounts",
 }
 
-// done returns in words how personal data was read.
+// done returns a read of personal data in words.
 func done(q audit.Query) string {
 	switch {
 	case q.EmailHash == "":

@@ -61,7 +61,7 @@ var (
 	losses        = readmodel.ToDoEndDisputedView
 )
 
-// patience is how long a request may be under way before the to-do worker completes it.
+// patience is the time after which the to-do worker completes a request that is still under way.
 const patience = 30 * time.Second
 
 func handle(event eventlog.Decoded, rows *table.Rows) error {
@@ -94,7 +94,8 @@ func handle(event eventlog.Decoded, rows *table.Rows) error {
 	return nil
 }
 
-// answered takes a request off the lists. That after a lost dispute has the id of the event that recorded the loss.
+// answered removes a request from the lists. The id of a request after a lost dispute is the id of the event that
+// recorded the loss.
 func answered(rows *table.Rows, request string) {
 	requests.Delete(rows, readmodel.ToDoRow{Item: request})
 	losses.Delete(rows, readmodel.ToDoRow{Item: request})
@@ -140,7 +141,7 @@ func handlePrices(event eventlog.Decoded, rows *table.Rows) error {
 
 var onSale = readmodel.PricesView.Fields("on_sale")
 
-// handleNotices lists no notices of analytics: nothing follows from them.
+// handleNotices ignores the notices about analytics, which have no consequences.
 func handleNotices(event eventlog.Decoded, rows *table.Rows) error {
 	switch e := event.Event.(type) {
 	case payment.Received:

@@ -64,7 +64,7 @@ type dueRow struct {
 	Cause        string
 }
 
-// terms are those of a subscription at price_<plan> in the n-th month.
+// terms returns the terms of a subscription at price_<plan> in the n-th month.
 func terms(id string, of plan.Type, status string, month int) subscription.Terms {
 	return subscription.Terms{
 		Subscription: id, Price: "price_" + string(of), Plan: of, Status: status,
@@ -150,7 +150,7 @@ func TestSubscriptionRows(t *testing.T) {
 	ended.EndedAt = new(now.AddDate(0, 2, 3))
 	requireRows(ended)
 
-	// another one leaves the first as it is
+	// another subscription leaves the first unchanged
 	happens(subscription.Created{Account: "a1", Terms: terms("sub_2", plan.Pro, "active", 3), At: now})
 	requireRows(ended, shown(terms("sub_2", plan.Pro, "active", 3), int64(revision)))
 	require.Empty(t, feedtest.Rows[subscriptionRow](t, w, subscriptionRows, "a2"))
@@ -218,7 +218,7 @@ func TestPrices(t *testing.T) {
 	require.Equal(t, []row{{"p1", "Indie", "indie", 1000, "usd", 5000, 1000, true}}, feedtest.Rows[row](t, w, priceRows))
 }
 
-// idOf returns the id of the event of a revision.
+// idOf returns the id of the event at a revision.
 func idOf(t *testing.T, w *feedtest.World, stream string, revision eventlog.Revision) (id uuid.UUID) {
 	t.Helper()
 	for event, err := range w.Log.ReadStream(t.Context(), stream, 0) {

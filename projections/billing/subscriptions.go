@@ -10,7 +10,7 @@ import (
 	"github.com/recital-tts/recital/projections"
 )
 
-// Columns of a subscription that change together.
+// Fields of a subscription that change together.
 var (
 	terms     = subscriptions.Fields("price_id", "plan", "status", "period_start", "period_end")
 	scheduled = subscriptions.Fields("scheduled_price", "scheduled_plan", "scheduled_from")
@@ -19,8 +19,8 @@ var (
 	endedAt   = subscriptions.Fields("ended_at")
 )
 
-// lastBills is how long the bills of a subscription's last period may take: what is too little for an invoice may be on
-// theirs.
+// lastBills is the time for the bills of a subscription's last period, which can also include amounts too small for an
+// invoice of their own.
 const lastBills = time.Hour
 
 func handleSubscription(event eventlog.Decoded, rows *table.Rows) {
@@ -82,7 +82,7 @@ func paid(rows *table.Rows, t subscription.Terms) {
 	}
 }
 
-// ended leaves no change that is still to come.
+// ended removes all changes that are still to come.
 func ended(rows *table.Rows, e subscription.Ended) {
 	row := rowOf(e.Terms)
 	row.EndedAt = &e.EndedAt

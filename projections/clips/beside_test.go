@@ -16,7 +16,7 @@ import (
 	"github.com/recital-tts/recital/projections/clips"
 )
 
-// formerRow is a clip as version 1 of the read model has it: with its speed as a decimal number, and not counted.
+// formerRow is a clip in version 1 of the read model: with its speed as a decimal number, and not counted.
 type formerRow struct {
 	Clip       string    `col:"clip_id,key"`
 	Account    string    `col:"account_id"`
@@ -61,19 +61,19 @@ var former = feed.Projection{
 
 var formerSuite = feedtest.Suite{Events: suite.Events, Projections: []feed.Projection{former}}
 
-// This is the pattern of an upgrade to another version of a read model: each version has tables and views of its own,
-// and nobody moves rows by hand.
+// An upgrade to another version of a read model works like this: each version has its own tables and views, and no rows
+// are moved by hand.
 func TestThisVersionStartsBesideVersionOne(t *testing.T) {
-	// given rows of version 1, which goes on
+	// given rows of version 1, which keeps running
 	w := formerSuite.World(t)
 	earlier := w.Projector
 	w.Write(t, "clip-c1", saved(1))
 
-	// when the present version starts on the same data, then it has all rows without a hand
+	// when the present version starts on the same data, then it has all rows without intervention
 	w.Project(t, clips.ReadModels()...)
 	require.Equal(t, []readmodel.ClipRow{row(1)}, shown(t, w, "a1"))
 
-	// and what comes is in the rows of both
+	// and new events are in the rows of both
 	w.Write(t, "clip-c2", saved(2))
 	require.Equal(t, []readmodel.ClipRow{row(1), row(2)}, shown(t, w, "a1"))
 	head, err := w.Log.Head(t.Context())

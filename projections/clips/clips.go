@@ -30,7 +30,7 @@ var (
 	erasures = readmodel.ToDoEraseClipsView
 )
 
-// handle keeps the row of a closed account until clips of it can be saved no more. There are few of them.
+// handle keeps the row of a closed account until no more clips of it can be saved. There are few such rows.
 func handle(event eventlog.Decoded, rows *table.Rows) error {
 	switch e := event.Event.(type) {
 	case clip.Saved:

@@ -61,13 +61,13 @@ func TestClosedAccountsAreListedAsLongAsTheyHaveClips(t *testing.T) {
 	remove("1")
 	require.Empty(t, list())
 
-	// when one is saved late, then until it is deleted
+	// when a clip is saved late, then the account is listed until its deletion
 	save("2")
 	require.Equal(t, []listed{{"a1"}}, list())
 	remove("2")
 	require.Empty(t, list())
 
-	// and at the end of the closing nothing is left of the account
+	// and at the end of the closing no rows of the account are left
 	w.Append(t, account.Stream("a1"), closed, account.ErasureRepeated{Account: "a1", At: now})
 	for _, table := range []string{"clips", "clips_by_time", "clips_by_length", "clips_by_voice"} {
 		require.Empty(t, feedtest.Rows[listed](t, w,

@@ -1,4 +1,4 @@
-// Package hosting holds the read model of what is to be done at the hosting platform.
+// Package hosting holds the to-do list for the hosting platform.
 package hosting
 
 import (

@@ -38,11 +38,11 @@ func TestAPeriodWithCreditIsOnTheListUntilItsCreditIsElsewhere(t *testing.T) {
 	first.do(openPeriod("u2", plan.Free, now))
 	second.do(openPeriod("u2", plan.Free, next))
 
-	// given a period without credit, then there is nothing to be done
+	// given a period without credit, then it is not listed
 	revision := w.Append(t, stream(1), eventlog.NoStream, first.take()...)
 	require.Empty(t, listed())
 
-	// when credit is granted, then something is when the period ends
+	// when credit is granted, then it is due at the end of the period
 	first.do(ledger.Grant{Grant: "g", Characters: 500, At: now})
 	revision = w.Append(t, stream(1), revision, first.take()...)
 	require.Equal(t, []time.Time{next}, listed())
@@ -51,7 +51,7 @@ func TestAPeriodWithCreditIsOnTheListUntilItsCreditIsElsewhere(t *testing.T) {
 	require.NoError(t, row.Scan(&cause))
 	require.NoError(t, uuid.Validate(cause))
 
-	// while something is reserved, then not yet
+	// while there is a reservation, then not yet
 	first.do(ledger.Reserve{Reservation: "long", Characters: 15_100, At: now, ExpiresAt: next})
 	revision = w.Append(t, stream(1), revision, first.take()...)
 	require.Empty(t, listed())
@@ -59,12 +59,12 @@ func TestAPeriodWithCreditIsOnTheListUntilItsCreditIsElsewhere(t *testing.T) {
 	revision = w.Append(t, stream(1), revision, first.take()...)
 	require.Equal(t, []time.Time{next}, listed())
 
-	// when a worker has ended the period and stopped, then it is still to be done
+	// when a worker has ended the period and stopped, then it is still due
 	first.do(ledger.Carry{To: next, At: next})
 	w.Append(t, stream(1), revision, first.take()...)
 	require.Equal(t, []time.Time{next}, listed())
 
-	// and when the rest is granted in the next one, then that one is on the list
+	// and when the rest is granted in the next period, then that one is on the list
 	second.do(ledger.Grant{Grant: "carried", Characters: first.Carried, From: &first.Terms.Start, At: next})
 	w.Append(t, stream(2), eventlog.NoStream, second.take()...)
 	require.Equal(t, []time.Time{next.AddDate(0, 1, 0)}, listed())
@@ -74,7 +74,7 @@ func TestAPeriodWithCreditIsOnTheListUntilItsCreditIsElsewhere(t *testing.T) {
 		{"u2", next, next.AddDate(0, 1, 0), "free", &limit, 0, 0, 400, 0, 400},
 	}, feedtest.Rows[periodRow](t, w, periodsOf, "u2"))
 
-	// until nothing of it is left
+	// until its credit is used up
 	second.do(ledger.Reserve{Reservation: "all", Characters: 15_400, At: next, ExpiresAt: next.AddDate(1, 0, 0)})
 	second.do(ledger.Settle{Reservation: "all", Characters: 15_400, At: next})
 	second.do(ledger.Carry{To: next.AddDate(0, 1, 0), At: next.AddDate(0, 1, 0)})
@@ -82,7 +82,7 @@ func TestAPeriodWithCreditIsOnTheListUntilItsCreditIsElsewhere(t *testing.T) {
 	require.Empty(t, listed())
 }
 
-// Whatever happens over the periods of an account, the rows show the states that the events fold to.
+// After any events in the periods of an account, the rows are the fold of the events.
 func TestCreditRowsEqualTheFold(t *testing.T) {
 	w := suite.World(t)
 	rapid.Check(t, func(r *rapid.T) {

@@ -7,7 +7,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/readmodel"
 )
 
-// settledByKey counts what a key has spoken. Who has spoken with a session has no key.
+// settledByKey counts the characters of a key. Usage by a session has no key.
 func settledByKey(event eventlog.Decoded, rows *table.Rows) error {
 	if e, ok := event.Event.(ledger.Settled); ok && e.Characters > 0 && event.Meta.Actor.Key != "" {
 		readmodel.KeyUsageView.Sum(rows, readmodel.KeyUsageRow{

@@ -1,4 +1,4 @@
-// Package ledger holds the read model of usage: periods with their credit and what is billed of them, days, and open
+// Package ledger holds the read model of usage: periods with their credit and billed amounts, days, and open
 // reservations.
 package ledger
 
@@ -65,7 +65,7 @@ func handle(event eventlog.Decoded, rows *table.Rows) error {
 	return nil
 }
 
-// entitled lists an entitlement instead of the one before, until a period has its terms.
+// entitled lists an entitlement instead of the previous one, until a period has its terms.
 func entitled(event eventlog.Decoded, rows *table.Rows, e account.Entitled) {
 	unfollowed.Delete(rows, readmodel.UnfollowedEntitlementRow{Account: e.Account, Version: e.Version - 1})
 	unfollowed.Put(rows, readmodel.UnfollowedEntitlementRow{
@@ -73,7 +73,7 @@ func entitled(event eventlog.Decoded, rows *table.Rows, e account.Entitled) {
 	})
 }
 
-// settled counts in the period and on the day.
+// settled counts a settlement in its period and on its day.
 func settled(rows *table.Rows, e ledger.Settled) {
 	reservations.Delete(rows, readmodel.ReservationRow{ID: e.Reservation})
 	if e.Characters == 0 {

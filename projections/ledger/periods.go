@@ -25,8 +25,8 @@ var (
 	overages   = readmodel.Overages
 )
 
-// closeAfter is the time from the end of a period without an event that ends it until it is closed. By then the payment
-// provider has said, or was asked, what the account was entitled to until the end.
+// closeAfter is the time until a period is closed, from its end, without an event that ends it. By then the payment
+// provider has sent the account's entitlement until the end, or has been asked for it.
 const closeAfter = time.Hour
 
 func handlePeriod(event eventlog.Decoded, rows *table.Rows) {
@@ -56,7 +56,7 @@ func handlePeriod(event eventlog.Decoded, rows *table.Rows) {
 	case ledger.CreditGranted:
 		granted(event, rows, e)
 	case ledger.CreditCarried:
-		// The grant in the next period is awaited, so that the period stays on the list if recitald ends in between.
+		// The period stays on the list until the grant in the next period, in case recitald stops in between.
 		if e.Characters == 0 {
 			credits.Delete(rows, readmodel.PeriodToDoRow{Account: e.Account, Start: e.Start})
 		}
@@ -73,7 +73,7 @@ func toDo(event eventlog.Decoded, account string, start, due time.Time) readmode
 	}
 }
 
-// listOverage lists an overage to be billed, if there is any.
+// listOverage lists an overage for billing, if there is any.
 func listOverage(event eventlog.Decoded, rows *table.Rows, characters int64, row readmodel.OverageRow) {
 	if characters > 0 {
 		row.Stream, row.Cause = event.Stream, event.ID.String()
@@ -91,7 +91,8 @@ func onTerms(event eventlog.Decoded, rows *table.Rows, e ledger.PeriodOpened) {
 	}
 }
 
-// ended makes due what waits for the end of a period. That holds whatever the clock says, because the log has the end.
+// ended makes the tasks due that wait for the end of a period. They are due regardless of the clock, because the log
+// has the end.
 func ended(rows *table.Rows, e ledger.Ended) {
 	periodEnd.Set(rows, readmodel.UsagePeriodRow{Account: e.Account, Start: e.Start, End: e.End})
 	due := readmodel.PeriodToDoRow{Account: e.Account, Start: e.Start, Due: e.At}

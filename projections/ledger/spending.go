@@ -13,7 +13,7 @@ var (
 	unfollowedCaps = readmodel.UnfollowedCaps
 )
 
-// capSet lists a spending cap instead of the one before, until a period follows it.
+// capSet lists a spending cap instead of the previous one, until a period follows it.
 func capSet(event eventlog.Decoded, rows *table.Rows, e account.SpendingCapSet) {
 	unfollowedCaps.Delete(rows, readmodel.UnfollowedEntitlementRow{Account: e.Account, Version: e.Version - 1})
 	unfollowedCaps.Put(rows, readmodel.UnfollowedEntitlementRow{

@@ -20,7 +20,7 @@ type capRow struct {
 }
 
 func TestASpendingCapIsDueUntilAPeriodFollowsIt(t *testing.T) {
-	// given a cap, and another one
+	// given a cap, and a later one
 	w := suite.World(t)
 	capOf := func(amount, version int64) plan.SpendingCap {
 		return plan.SpendingCap{Amount: &amount, Currency: "usd", Version: version}
@@ -32,7 +32,7 @@ func TestASpendingCapIsDueUntilAPeriodFollowsIt(t *testing.T) {
 	w.Append(t, "account-a1", own, set(5, 1), set(7, 2))
 	require.Equal(t, map[string]time.Time{"a1": now}, due(t, w, "follow_spending_cap"))
 
-	// when a period follows the first one, then the other one is due still
+	// when a period follows the first one, then the later one is still due
 	var period history
 	open := openPeriod("a1", plan.Indie, now)
 	open.Cap, open.Rate = capOf(5, 1), plan.Rate{Unit: 1_000, Millis: 5_000, Currency: "usd"}
@@ -40,7 +40,7 @@ func TestASpendingCapIsDueUntilAPeriodFollowsIt(t *testing.T) {
 	used := w.Append(t, "usage-a1-1", eventlog.NoStream, period.take()...)
 	require.Len(t, due(t, w, "follow_spending_cap"), 1)
 
-	// and when it follows that, then nothing is, and it shows
+	// and when a period follows the later one, then none is due, and the period shows it
 	open.Cap = capOf(7, 2)
 	period.do(open)
 	w.Append(t, "usage-a1-1", used, period.take()...)

@@ -44,7 +44,7 @@ func TestAnEntitlementIsDueUntilAPeriodHasItsTerms(t *testing.T) {
 	own := w.Append(t, "account-a1", eventlog.NoStream, account.Opened{Account: "a1", Plan: plan.Free, At: now})
 	require.Empty(t, due(t, w, "follow_entitlement"))
 
-	// when there are two, of which the first is followed, then the other one is due
+	// when there are two, and the first is followed, then the other one is due
 	own = w.Append(t, "account-a1", own, entitled(1))
 	require.Equal(t, is(1), due(t, w, "follow_entitlement"))
 	own = w.Append(t, "account-a1", own, entitled(2))
@@ -58,7 +58,7 @@ func TestAnEntitlementIsDueUntilAPeriodHasItsTerms(t *testing.T) {
 	row := periodRow{"a1", now, now.AddDate(0, 1, 0), "indie", &indie, 0, 0, 0, 0, 0}
 	require.Equal(t, []periodRow{row}, feedtest.Rows[periodRow](t, w, periodsOf, "a1"))
 
-	// and when that is followed in place, or by another period, then nothing is
+	// and when the other one is followed in place, or by another period, then none is due
 	period.do(onVersion(openPeriod("a1", plan.Pro, now), 2))
 	w.Append(t, "usage-a1-1", used, period.take()...)
 	require.Empty(t, due(t, w, "follow_entitlement"))
@@ -71,7 +71,7 @@ func TestAnEntitlementIsDueUntilAPeriodHasItsTerms(t *testing.T) {
 }
 
 func TestAPeriodThatEndsEarlyIsDueThen(t *testing.T) {
-	// given a metered period with credit, and one that is not
+	// given a metered period with credit, and one that is not metered
 	w := suite.World(t)
 	end, cut, seen := now.AddDate(0, 1, 0), now.AddDate(0, 0, 9), now.AddDate(0, 0, 10)
 	var metered, free history
@@ -84,14 +84,14 @@ func TestAPeriodThatEndsEarlyIsDueThen(t *testing.T) {
 		"an hour after the end, when the provider's notices are in")
 	require.Equal(t, map[string]time.Time{"usage-a1-1": end}, due(t, w, "credit"))
 
-	// when it ends early, then that is when it ends, and what waits for that is due
+	// when it ends early, then the tasks at its end are due at that time
 	metered.do(ledger.End{To: cut, At: seen})
 	at = w.Append(t, "usage-a1-1", at, metered.take()...)
 	require.Equal(t, map[string]time.Time{"usage-a1-1": seen}, due(t, w, "close_period"))
 	require.Equal(t, map[string]time.Time{"usage-a1-1": seen}, due(t, w, "credit"))
 	require.Equal(t, cut, feedtest.Rows[periodRow](t, w, periodsOf, "a1")[0].End)
 
-	// and once it is closed, without overage, there is nothing to be billed
+	// and once it is closed without overage, no bill is due
 	metered.do(ledger.Close{To: cut, At: seen})
 	w.Append(t, "usage-a1-1", at, metered.take()...)
 	require.Empty(t, due(t, w, "close_period"))
@@ -118,7 +118,7 @@ func TestOverageIsDueUntilItIsBilled(t *testing.T) {
 	at = w.Append(t, "usage-a1-1", at, h.take()...)
 	require.Len(t, due(t, w, "close_period"), 1)
 
-	// when the terms change, then what is past the plan is due at once, and does not count any more
+	// when the terms change, then the overage is due immediately, and no longer counts
 	pro := onVersion(openPeriod("a1", plan.Pro, now), 1)
 	pro.At = now.AddDate(0, 0, 3)
 	h.do(pro)
@@ -130,7 +130,7 @@ func TestOverageIsDueUntilItIsBilled(t *testing.T) {
 	require.Equal(t, "1250700 0", counted(t, w, "a1"))
 	require.EqualValues(t, 1_250_700, h.Settled)
 
-	// and when the period is closed, then so is what is past the plan that it ended on
+	// and when the period is closed, then the overage under its last terms is due, too
 	h.do(ledger.Close{To: end, At: end})
 	at = w.Append(t, "usage-a1-1", at, h.take()...)
 	require.Empty(t, due(t, w, "close_period"))
@@ -145,7 +145,7 @@ func TestOverageIsDueUntilItIsBilled(t *testing.T) {
 	require.Empty(t, due(t, w, "bill_overage"))
 }
 
-// counted returns what counts in the period of an account.
+// counted returns the counted usage in the period of an account.
 func counted(t *testing.T, w *feedtest.World, account string) string {
 	t.Helper()
 	rows := feedtest.Rows[struct{ Characters, Playground, Overage int64 }](t, w,
@@ -156,7 +156,7 @@ func counted(t *testing.T, w *feedtest.World, account string) string {
 	return fmt.Sprint(row.Counted())
 }
 
-// Terms that change in place may shorten a period, and make it one that is not billed.
+// Terms that change in place may shorten a period, and end its billing.
 func TestTermsThatChangeInPlace(t *testing.T) {
 	w := suite.World(t)
 	var h history

@@ -81,7 +81,7 @@ func (h *history) do(command interface {
 	}
 }
 
-// expire ends the reservations that are over at a time.
+// expire ends the reservations that have expired at a time.
 func (h *history) expire(at time.Time) {
 	seen := map[string]time.Duration{}
 	for _, r := range h.Open {
@@ -90,7 +90,7 @@ func (h *history) expire(at time.Time) {
 	h.do(ledger.Expire{Seen: seen, Now: at.Sub(now), At: at})
 }
 
-// used returns the characters that events settled by session, and those of each day.
+// used returns the characters that events settled by session, and the characters of each day.
 func used(events []any) (playground int64, days []dayRow) {
 	byDay := map[time.Time]dayRow{}
 	for _, event := range events {
@@ -149,7 +149,7 @@ func TestUsageRows(t *testing.T) {
 		feedtest.Rows[reservationRow](t, w, reservationsOf, "u1"))
 }
 
-// Use by key and by session is counted separately, in the period and on the day (UTC) of the settlement. Both spend
+// Usage by key and by session is counted separately, in the period and on the day (UTC) of the settlement. Both spend
 // credit.
 func TestUsageBySource(t *testing.T) {
 	w := suite.World(t)
@@ -181,7 +181,7 @@ func TestUsageBySource(t *testing.T) {
 	}, feedtest.Rows[dayRow](t, w, daysOf, "u4"))
 }
 
-// The use of a closed account counts in the period of the next account, and on none of its days.
+// The usage of a closed account counts in the period of the next account, and on none of its days.
 func TestBroughtInUse(t *testing.T) {
 	w := suite.World(t)
 	terms, _ := plan.Lookup(plan.Free)
@@ -195,7 +195,7 @@ func TestBroughtInUse(t *testing.T) {
 	require.Empty(t, feedtest.Rows[dayRow](t, w, daysOf, "u5"))
 }
 
-// Clocks count nanoseconds and Postgres microseconds. A settlement finds its period nevertheless.
+// Clocks count nanoseconds and Postgres microseconds. A settlement still finds its period.
 func TestAPeriodThatStartsBetweenMicroseconds(t *testing.T) {
 	w := suite.World(t)
 	for i, nanoseconds := range []time.Duration{1, 499, 500, 999} {
@@ -213,7 +213,7 @@ func TestAPeriodThatStartsBetweenMicroseconds(t *testing.T) {
 	}
 }
 
-// Whatever is decided on a period, its rows show the state that the events fold to. A snapshot changes nothing in them.
+// After any events of a period, its rows are the fold of the events. A snapshot does not change them.
 func TestUsageRowsEqualTheFold(t *testing.T) {
 	w := suite.World(t)
 	rapid.Check(t, func(r *rapid.T) {

@@ -73,13 +73,13 @@ func TestANoticeIsDueUntilItHasAnOutcome(t *testing.T) {
 	w.append("account-a1", account.Opened{Account: "a1", Plan: "free", At: now}, key)
 	item := notice.OfKey("a1", "rk_abcd****wxyz").Item()
 
-	// without an address there is only the webhook
+	// without an address, a notice only goes to the webhook
 	require.Empty(t, w.due("mail"))
 	require.Equal(t, []string{item}, w.items("webhook"))
 	w.append("account-a1", account.ProfileRecorded{Account: "a1", Name: []byte("n"), Email: []byte("e"), At: now})
 	require.Equal(t, []string{item}, w.items("mail"))
 
-	// an owner who wants no e-mail gets none
+	// an owner who refuses e-mail gets none
 	w.append("account-a1", account.EmailPreferencesSet{Account: "a1", At: now})
 	require.Empty(t, w.due("mail"))
 	w.append("account-a1", account.EmailPreferencesSet{Account: "a1", WantsEmail: true, At: now})
@@ -87,7 +87,7 @@ func TestANoticeIsDueUntilItHasAnOutcome(t *testing.T) {
 	require.Len(t, due, 1)
 	require.Equal(t, notice.Stream("a1", now), due[0].Stream)
 
-	// an outcome removes it from its channel
+	// an outcome removes a notice from its channel
 	id := uuid.NewSHA1(uuid.MustParse(due[0].Cause), []byte(item)).String()
 	w.append(due[0].Stream, notice.Ended{Account: "a1", Notice: id, Kind: notice.APIKeyCreated, Channel: notice.Mail,
 		Outcome: notice.Sent, At: now})

@@ -1,4 +1,4 @@
-// Package notices holds the read model of notices that are to be sent.
+// Package notices holds the to-do list of notices.
 package notices
 
 import (
@@ -58,7 +58,7 @@ func handle(event eventlog.Decoded, rows *table.Rows) error {
 	return nil
 }
 
-// handleRecipient follows where accounts are reached.
+// handleRecipient records which accounts get e-mail.
 func handleRecipient(event eventlog.Decoded, rows *table.Rows) {
 	switch e := event.Event.(type) {
 	case account.ProfileRecorded:
@@ -75,7 +75,7 @@ func handleRecipient(event eventlog.Decoded, rows *table.Rows) {
 	}
 }
 
-// putAlert puts the notice of an alert, unless it is about notices that failed: it would fail in turn.
+// putAlert puts the notice of an alert, unless the alert is about failed notices: its notice would fail, too.
 func putAlert(event eventlog.Decoded, rows *table.Rows, c alert.Condition, at time.Time, lasting bool) {
 	if !strings.HasSuffix(c.Source, "_notice") {
 		put(event, rows, notice.OfAlert(c, at, lasting), at)

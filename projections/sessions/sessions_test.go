@@ -85,11 +85,11 @@ func TestSessionsThatWereRevokedTogether(t *testing.T) {
 			// when all are revoked
 			w.Write(t, "account-a1", end)
 
-			// then only the later one shows
+			// then only the later one is shown
 			require.Equal(t, []sessionRow{row(later, later.At)}, feedtest.Rows[sessionRow](t, w, sessionRows, "a1"))
 			require.Len(t, feedtest.Rows[sessionRow](t, w, sessionRows, "a2"), 1)
 
-			// and all are to be ended when their time is over
+			// and all are due for their end when their time is over
 			require.Equal(t, []dueRow{
 				{"s1", "session-s1", before.ExpiresAt},
 				{"s2", "session-s2", now.Add(time.Hour)}, {"s5", "session-s5", now.Add(time.Hour)},

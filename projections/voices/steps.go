@@ -10,7 +10,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/readmodel"
 )
 
-// placePatience is how long the creation of a voice may take after it has got its place.
+// placePatience is the time for the creation of a voice once it has its place.
 const placePatience = time.Minute
 
 var (
@@ -18,7 +18,7 @@ var (
 	repeated = steps.Fields("due_at", "cause")
 )
 
-// handleStep handles what decides the next step of a voice.
+// handleStep handles the events that choose a voice's next step.
 func handleStep(event eventlog.Decoded, rows *table.Rows) {
 	next := func(id string, step readmodel.VoiceStep, due time.Time) {
 		steps.Put(rows, readmodel.VoiceStepRow{
@@ -32,7 +32,7 @@ func handleStep(event eventlog.Decoded, rows *table.Rows) {
 		next(e.Voice, readmodel.StepPrepare, e.At)
 	case voice.Queued:
 		next(e.Voice, readmodel.StepTrain, e.At)
-	case voice.Analysed: // the step continues where it is
+	case voice.Analysed: // the same step continues
 		repeated.Set(rows, readmodel.VoiceStepRow{Voice: e.Voice, Due: e.At, Cause: event.ID.String()})
 	case voice.Ready:
 		next(e.Voice, readmodel.StepRenderPreview, e.At)

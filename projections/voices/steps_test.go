@@ -11,8 +11,8 @@ import (
 	"github.com/recital-tts/recital/internal/events/feed/feedtest"
 )
 
-// next returns the to-do lists that have the voice, with the stream of the cause and the seconds from noon until it is
-// due.
+// next returns the to-do lists that contain the voice, with the stream of the cause and the seconds from noon until it
+// is due.
 func (s *story) next() (steps []step) {
 	s.t.Helper()
 	return feedtest.Rows[step](s.t, s.w, `
@@ -62,7 +62,7 @@ func TestAVoiceIsOnTheListOfItsNextStepAlone(t *testing.T) {
 	s.happens(voice.Deleted{Voice: s.id, Account: "a1", At: later(9)})
 	is("erase", 9)
 
-	// it stays there until its end, although its place is freed before
+	// it stays there until its end, although its place is freed earlier
 	w.Append(t, roster.Stream("a1"), 0, roster.PlaceFreed{Account: "a1", Voice: s.id, Type: voice.Professional, At: noon})
 	is("erase", 9)
 	s.happens(voice.Erased{Voice: s.id, Account: "a1", At: noon})
@@ -82,7 +82,7 @@ func TestWhatEndsAStep(t *testing.T) {
 		voice.Deleted{Voice: cancelled.id, Account: "a1", At: noon})
 	require.Equal(t, "erase", cancelled.next()[0].Process)
 
-	// a place whose voice was never created is on the list until it is free
+	// a place whose voice was never created is on the list until it is freed
 	s := begin(t, w, "000000000000000a")
 	w.Write(t, roster.Stream("a1"), roster.PlaceTaken{Account: "a1", Voice: s.id, Type: voice.Instant, At: noon})
 	s.happens(voice.Abandoned{Voice: s.id, Account: "a1", At: noon})

@@ -1,4 +1,4 @@
-// Package voices holds the read model of accounts' voices, of stars, and of what is to be done for voices.
+// Package voices holds the read model of accounts' voices and of stars, and the to-do lists for voices.
 package voices
 
 import (

@@ -26,7 +26,7 @@ var suite = feedtest.Suite{
 
 func TestReleasedReadModels(t *testing.T) { suite.RequireReleased(t) }
 
-// story is what happens to one voice.
+// story has the events of one voice.
 type story struct {
 	t        *testing.T
 	w        *feedtest.World

@@ -19,7 +19,7 @@ import (
 // API serves accounts from their read models.
 type API struct {
 	Models readapi.Models
-	Now    func() time.Time // of plans and their periods
+	Now    func() time.Time // selects the plan and the period
 	Keys   keyring.Opener
 }
 
@@ -36,27 +36,27 @@ func (a *API) Routes() []web.Route {
 
 type accountResponse struct {
 	Plan              planInfo     `json:"plan" doc:"The plan and what it permits."`
-	Usage             usageInfo    `json:"usage" doc:"What was used in the current period."`
+	Usage             usageInfo    `json:"usage" doc:"The usage of the current period."`
 	APIKeys           []apiKeyInfo `json:"apikeys" nullable:"true" doc:"The API keys, in their masked form."`
 	AcceptedTOS       bool         `json:"accepted_tos" nullable:"true" doc:"Whether the terms of service were accepted."`
-	WantsEmail        *bool        `json:"wants_email" doc:"null before the owner has said it; see set_email_prefs"`
-	SubState          *string      `json:"sub_state" doc:"The status of the subscription, such as active; null where there is none."`
+	WantsEmail        *bool        `json:"wants_email" doc:"null before the owner's choice; see set_email_prefs"`
+	SubState          *string      `json:"sub_state" doc:"The status of the subscription, such as active; null if there is none."`
 	CancelAtPeriodEnd bool         `json:"cancel_at_period_end" nullable:"true" doc:"Whether the subscription ends with its period."`
 }
 
 type planInfo struct {
 	Type                 string `json:"type" doc:"The plan: free, indie, pro, premium or enterprise."`
 	CommercialUseAllowed bool   `json:"commercial_use_allowed" doc:"Whether the audio may be used commercially."`
-	CharacterLimit       *int64 `json:"character_limit" ge:"0" doc:"Characters included in a period; null where they are unlimited."`
+	CharacterLimit       *int64 `json:"character_limit" ge:"0" doc:"Characters included in a period; null if unlimited."`
 }
 
 type usageInfo struct {
-	Characters           int64  `json:"characters" ge:"0" default:"0" doc:"Characters spoken through API keys in the current period, without what was billed before a change of plan."`
+	Characters           int64  `json:"characters" ge:"0" default:"0" doc:"Characters spoken through API keys in the current period, without those billed before a change of plan."`
 	PlaygroundCharacters int64  `json:"playground_characters" ge:"0" default:"0" doc:"Characters spoken in browsers in the current period."`
-	CreditCharacters     int64  `json:"credit_characters" ge:"0" default:"0" doc:"Granted characters that are left."`
-	InstantVoices        int64  `json:"instant_voices" ge:"0" default:"0" nullable:"true" doc:"How many instant voices the account has."`
-	ProfessionalVoices   int64  `json:"professional_voices" ge:"0" default:"0" nullable:"true" doc:"How many professional voices the account has."`
-	PeriodEnd            *int64 `json:"period_end" doc:"When the current period ends, in Unix seconds."`
+	CreditCharacters     int64  `json:"credit_characters" ge:"0" default:"0" doc:"Remaining granted characters."`
+	InstantVoices        int64  `json:"instant_voices" ge:"0" default:"0" nullable:"true" doc:"The number of instant voices."`
+	ProfessionalVoices   int64  `json:"professional_voices" ge:"0" default:"0" nullable:"true" doc:"The number of professional voices."`
+	PeriodEnd            *int64 `json:"period_end" doc:"The end of the current period, in Unix seconds."`
 }
 
 type apiKeyInfo struct {
@@ -83,7 +83,7 @@ func (a *API) account(call *web.Call, _ struct{}) (web.Reply, error) {
 	return web.JSON(response), nil
 }
 
-// show returns the account as it is at a time.
+// show returns the account at a time.
 func (a *API) show(ctx context.Context, found accountView, now time.Time) (accountResponse, error) {
 	period := found.Entitlement().At(now)
 	terms, err := plan.Lookup(period.Plan)
@@ -109,7 +109,7 @@ func (a *API) show(ctx context.Context, found accountView, now time.Time) (accou
 	return r, nil
 }
 
-// current returns the newest subscription that runs, or the newest one if none does.
+// current returns the newest running subscription, or the newest one if none runs.
 func current(subscriptions []readmodel.AccountSubscriptionRow) (current readmodel.AccountSubscriptionRow, found bool) {
 	rank := func(s readmodel.AccountSubscriptionRow) int {
 		switch s.Status {
@@ -128,12 +128,12 @@ func current(subscriptions []readmodel.AccountSubscriptionRow) (current readmode
 	}), true
 }
 
-// usage returns what was used in the current period, which has no row before its first use: until then it shows what a
-// closed account of the same person has used of it.
+// usage returns the usage of the current period, which has no row before its first use: until then it is the use that a
+// closed account of the same person brought along.
 //
-// Credit is what is left of it, because that is what its owner can still use; the sum of all grants would not show when
-// it is spent. It is counted over all periods, so that it does not seem lost between the end of a period and the moment
-// when it is carried into the next one.
+// Credit is the remaining credit, because the owner can still use that; the sum of all grants would not show when it is
+// spent. It is counted over all periods, so that it does not seem lost between the end of a period and its transfer to
+// the next one.
 func (v accountView) usage(current plan.Period) usageInfo {
 	u := usageInfo{
 		PeriodEnd: new(current.End.Unix()), InstantVoices: v.InstantVoices, ProfessionalVoices: v.ProfessionalVoices,
@@ -166,7 +166,7 @@ func (a *API) shownKeys(ctx context.Context, keys []readmodel.APIKeyRow) ([]apiK
 	return shown, nil
 }
 
-// nameOf returns the name of a key, nil for none and for one that cannot be opened any more.
+// nameOf returns the name of a key, nil if it has none or if its encryption key is gone.
 func (a *API) nameOf(ctx context.Context, k readmodel.APIKeyRow) (*string, error) {
 	if k.SealedName == nil {
 		return nil, nil

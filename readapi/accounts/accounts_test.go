@@ -37,7 +37,7 @@ import (
 
 func TestMain(m *testing.M) { webtest.Main(m) }
 
-// world is a log whose events become rows, and the API over these.
+// world is a log with read models, and the API over them.
 type world struct {
 	*feedtest.World
 	keys keyring.Keyring
@@ -78,7 +78,7 @@ func (a *API) get(t testing.TB, key string) (int, map[string]any) {
 }
 
 func TestGetAccount(t *testing.T) {
-	// given an account with two keys that has used some of its period of now
+	// given an account with two keys and some usage in the current period
 	w := newWorld(t)
 	at := time.Now().UTC().Truncate(time.Second).Add(-time.Hour)
 	laptop, err := w.keys.Seal(t.Context(), "a1", []byte("laptop <1>"), account.ForKeyName("h2"))
@@ -98,7 +98,7 @@ func TestGetAccount(t *testing.T) {
 	w.Write(t, "account-a2", opened("a2", plan.Enterprise, at), account.TermsAccepted{Account: "a2", At: at},
 		account.EmailPreferencesSet{Account: "a2", WantsEmail: true, At: at})
 
-	// then it is shown as documented; what is open does not count
+	// then the reply is as documented, without open reservations
 	status, got := w.api.get(t, "a1")
 	require.Equal(t, http.StatusOK, status)
 	unix := func(at time.Time) float64 { return float64(at.Unix()) }
@@ -116,7 +116,7 @@ func TestGetAccount(t *testing.T) {
 		"accepted_tos": false, "wants_email": nil, "sub_state": nil, "cancel_at_period_end": false,
 	}, got)
 
-	// and so is one without limit, keys or use
+	// and so it is for an account without limit, keys or usage
 	status, got = w.api.get(t, "a2")
 	require.Equal(t, http.StatusOK, status)
 	require.Equal(t, map[string]any{"type": "enterprise", "commercial_use_allowed": true, "character_limit": nil},
@@ -133,7 +133,7 @@ func TestGetAccount(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, status)
 }
 
-// A name that cannot be opened is shown as none.
+// A name is null if its key is gone.
 func TestNamesOfAPIKeys(t *testing.T) {
 	w := newWorld(t)
 	at := time.Now().UTC().Add(-time.Hour)
@@ -207,7 +207,7 @@ func TestWhatAClosedAccountUsedOfItsPeriodIsNotNew(t *testing.T) {
 		return got.Usage.Characters, *got.Usage.PeriodEnd
 	}
 
-	// then its use is shown before anything else was used, and not in the next period
+	// then the earlier usage is shown before any other, and not in the next period
 	characters, until := shown(at)
 	require.EqualValues(t, 14_000, characters)
 	require.Equal(t, end.Unix(), until)
@@ -216,7 +216,7 @@ func TestWhatAClosedAccountUsedOfItsPeriodIsNotNew(t *testing.T) {
 	require.Zero(t, characters)
 	require.Equal(t, next.Unix(), until, "periods count from the first one's start")
 
-	// and what is used then is in the row of the period
+	// and new usage is added to the period's row
 	limit := int64(15_000)
 	w.Write(t, "usage-a1-1",
 		ledger.PeriodOpened{Account: "a1", Plan: plan.Free, Limit: &limit, Start: begin, End: end},
@@ -247,7 +247,7 @@ func TestCreditThatIsLeft(t *testing.T) {
 	}
 	require.Zero(t, shown())
 
-	// given credit in a period that is over, then it is shown before it has gone on to the period of now
+	// given credit in a period that is over, then it is shown before its transfer to the current period
 	w.Write(t, "usage-a1-1",
 		append([]any{
 			ledger.PeriodOpened{Account: "a1", Plan: plan.Free, Limit: &limit, Start: before, End: start},
@@ -257,7 +257,7 @@ func TestCreditThatIsLeft(t *testing.T) {
 	w.Append(t, "usage-a1-1", 3, ledger.CreditCarried{Account: "a1", Characters: 400, Start: before, To: start, At: start})
 	require.EqualValues(t, 400, shown())
 
-	// and there, and it falls when the plan is spent
+	// and afterwards, and it falls once the plan is used up
 	w.Write(t, "usage-a1-2",
 		ledger.PeriodOpened{Account: "a1", Plan: plan.Free, Limit: &limit, Start: start, End: end},
 		ledger.CreditGranted{Account: "a1", Grant: "c", Characters: 400, Start: start, End: end, From: &before, At: start})
@@ -306,7 +306,7 @@ func anyTime(r *rapid.T, label string) time.Time {
 }
 
 func TestWhatPostgresCannotDoNowMayBeAskedAgain(t *testing.T) {
-	// given read models on which Postgres refuses whatever is read
+	// given read models that Postgres refuses to read
 	w := newWorld(t)
 	exec := func(sql string) {
 		_, err := w.Pool.Exec(t.Context(), sql)
@@ -334,7 +334,7 @@ func TestWhatPostgresCannotDoNowMayBeAskedAgain(t *testing.T) {
 			false as accepted_tos, null::boolean as wants_email, false as operator,
 			0::bigint as instant_voices, 0::bigint as professional_voices`)
 
-		// when a client reads, then it learns whether trying again may help
+		// when a client reads, then the reply tells whether a retry can help
 		response, _ := webtest.Send(t, http.MethodGet, url+"/v1/account", "", "x-api-key", "a1")
 		require.Equal(t, status, response.StatusCode, code)
 		require.Equal(t, status == http.StatusServiceUnavailable, response.Header.Get("Retry-After") != "", code)

@@ -14,21 +14,21 @@ func (a *API) AdminRoutes() []web.Route {
 	return []web.Route{
 		web.Get("/admin/accounts/list", a.list, web.Role("operator", "auditor"), web.Tag("Operators"),
 			web.Reads(readmodel.AccountsView.View),
-			web.Summary("The accounts that are open, the oldest first"), web.Description("Without personal data."),
+			web.Summary("The open accounts, oldest first"), web.Description("Without personal data."),
 			web.Returns[adminapi.AccountsPage]()),
 	}
 }
 
 type listRequest struct {
 	Limit int    `query:"limit" default:"100" ge:"1" le:"1000"`
-	Page  string `query:"page_token" maxlen:"64" doc:"next_page_token of the page before"`
+	Page  string `query:"page_token" maxlen:"64" doc:"next_page_token of the previous page"`
 }
 
-// listed selects a page ($2 accounts) after an account ($1). Ids are in the order in which they were drawn.
+// listed selects a page ($2 accounts) after an account ($1). Ids sort by the time of their creation.
 var listed = readapi.From(readmodel.AccountsView, `where account_id > $1 order by account_id limit $2`,
 	"listing accounts")
 
-// list answers with a page. One account more is read, which shows whether there is another page.
+// list returns a page. It reads one account more, which shows whether there is another page.
 func (a *API) list(call *web.Call, in listRequest) (web.Reply, error) {
 	rows, err := listed.Read(call, a.Models, in.Page, in.Limit+1)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 func TestAnAccountIsShownOnThePlanThatItIsEntitledTo(t *testing.T) {
-	// given an account that was free, used some of it, and buys a plan, which is cancelled for the end of its period
+	// given a free account with some usage that buys a plan, and cancels it for the end of the period
 	w := newWorld(t)
 	opened := time.Date(2026, 3, 5, 10, 0, 0, 0, time.UTC)
 	bought := opened.AddDate(0, 0, 10)
@@ -34,7 +34,8 @@ func TestAnAccountIsShownOnThePlanThatItIsEntitledTo(t *testing.T) {
 			Next: plan.Free, Anchor: bought}, Revision: 3, Version: 1, At: bought})
 	used(bought, end, plan.Pro, 1_250_000, 70_000)
 
-	// then each moment shows the plan, limit, use and end of its period, before anybody says that the plan has ended
+	// then the plan, limit, usage and end of the period are right at each time, even before the provider's notice that the
+	// plan has ended
 	for _, c := range []struct {
 		now        time.Time
 		on         plan.Type
@@ -83,7 +84,7 @@ func TestTheSubscriptionThatCountsIsShown(t *testing.T) {
 		subscription.CancellationScheduled{Account: "a1", Subscription: "s1", At: at})
 	shows("active", true)
 
-	// another one that waits, or has ended, does not take its place
+	// subscriptions that wait or have ended do not replace it
 	happens(subscription.Created{Account: "a1", Terms: terms("s2", "incomplete"), At: at.Add(time.Minute)})
 	shows("active", true)
 	happens(subscription.Ended{Account: "a1", Terms: terms("s2", "incomplete_expired"), At: at.Add(time.Minute)})

@@ -10,7 +10,7 @@ import (
 	"github.com/recital-tts/recital/readapi"
 )
 
-// accountView is an account with what is shown of it.
+// accountView is an account with its rows in other views.
 type accountView struct {
 	readmodel.AccountRow
 	Periods       []readmodel.UsagePeriodRow
@@ -18,7 +18,7 @@ type accountView struct {
 	Subscriptions []readmodel.AccountSubscriptionRow
 }
 
-// accountLine is an account with one of its periods that matter now, and one of its keys. What it has none of is zero.
+// accountLine is an account with one of its relevant periods and one of its keys. Missing parts are zero.
 type accountLine struct {
 	readmodel.AccountRow
 	PeriodStart                               zeronull.Timestamptz
@@ -29,8 +29,9 @@ type accountLine struct {
 	Subscriptions                             []readmodel.AccountSubscriptionRow
 }
 
-// accountQuery selects the account ($1), its periods that matter now ($2), its keys and its subscriptions. Nearly all
-// accounts have one period that matters. Of a period and a key, plain columns allocate half of what arrays of rows do.
+// accountQuery selects the account ($1), its periods that are relevant at a time ($2), its keys and its subscriptions.
+// Nearly all accounts have one relevant period. For a period and a key, plain columns allocate half as much as arrays
+// of rows.
 var accountQuery = readapi.Rows[accountLine]{
 	Doing:  "reading an account",
 	Models: []readmodel.Model{readmodel.Account, readmodel.Usage},
@@ -46,7 +47,7 @@ var accountQuery = readapi.Rows[accountLine]{
 	where a.account_id = $1`,
 }
 
-// viewOf returns the account of lines.
+// viewOf combines the lines of one account.
 func viewOf(lines []accountLine) accountView {
 	view := accountView{AccountRow: lines[0].AccountRow, Subscriptions: lines[0].Subscriptions}
 	for _, line := range lines {
@@ -56,7 +57,7 @@ func viewOf(lines []accountLine) accountView {
 	return view
 }
 
-// with returns the rows with one more, if that is one and not among them.
+// with adds a row unless it is empty or already present.
 func with[R any, K comparable](rows []R, row R, key func(R) K) []R {
 	var none K
 	its := key(row)

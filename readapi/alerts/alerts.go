@@ -1,5 +1,4 @@
-// Package alerts serves the alerts that are open: to operators' accounts as sentences, and at the admin address in
-// full.
+// Package alerts serves the open alerts: as sentences to operators' accounts, and in full at the admin address.
 package alerts
 
 import (
@@ -15,23 +14,23 @@ import (
 	"github.com/recital-tts/recital/readapi"
 )
 
-// API serves the read model of alerts, and what this instance has found that is not in it yet. It answers without the
-// read model, too: what is away is among the alerts.
+// API serves the read model of alerts, and this instance's findings that are not in it yet. It also works without the
+// read model: its outage is one of the alerts.
 type API struct {
 	Models readapi.Models
 	Found  func() []alert.Open // by this instance
 
 	mu   sync.Mutex
-	last []alert.Open // that the read model has shown
+	last []alert.Open // from the last successful read
 }
 
 // Routes returns the rows for the public route table.
 func (a *API) Routes() []web.Route {
 	return []web.Route{
 		web.Get("/v1/damage_report", a.report, web.Reads(readmodel.AlertsView.View), web.Tag("Operations"),
-			web.Summary("What is wrong with the service"),
-			web.Description("For accounts with the role of an operator. Each alert is a sentence; those that "+
-				"hold for longest come first."),
+			web.Summary("The open alerts"),
+			web.Description("For accounts with the role of an operator. Each alert is a sentence; "+
+				"the oldest come first."),
 			web.Returns[AlertingResponse](), web.Refuses(403)),
 	}
 }
@@ -40,7 +39,7 @@ func (a *API) Routes() []web.Route {
 func (a *API) AdminRoutes() []web.Route {
 	return []web.Route{
 		web.Get("/admin/alerts", a.list, web.Role("operator", "auditor"), web.Tag("Operators"),
-			web.Summary("The alerts that are open"),
+			web.Summary("The open alerts"),
 			web.Returns[adminapi.AlertsReply]()),
 	}
 }
@@ -49,7 +48,7 @@ var errNoOperator = domain.Refuse(domain.Denied, "The damage report is for accou
 
 // AlertingResponse is the record of that name in the interface.
 type AlertingResponse struct {
-	RedAlerts []string `json:"red_alerts" doc:"A sentence for each open alert, the oldest first."`
+	RedAlerts []string `json:"red_alerts" doc:"A sentence for each open alert, oldest first."`
 }
 
 func (a *API) report(call *web.Call, _ struct{}) (web.Reply, error) {
@@ -68,7 +67,7 @@ func (a *API) report(call *web.Call, _ struct{}) (web.Reply, error) {
 
 func (a *API) list(call *web.Call, _ struct{}) (web.Reply, error) {
 	reply := adminapi.AlertsReply{Alerts: []adminapi.AlertInfo{}}
-	_, _, _ = a.read(call) // what was read last is shown where it fails
+	_, _, _ = a.read(call) // if it fails, the last alerts are shown
 	for _, o := range a.Known() {
 		reply.Alerts = append(reply.Alerts, adminapi.AlertInfo{
 			ID: o.Alert, Source: o.Source, Subject: o.Subject, Reason: string(o.Reason), Since: o.Since.UTC(),
@@ -78,7 +77,7 @@ func (a *API) list(call *web.Call, _ struct{}) (web.Reply, error) {
 	return web.JSON(reply), nil
 }
 
-// Known returns the alerts that the read model has shown last and those that this instance has found, the oldest first.
+// Known returns the alerts of the last successful read and the findings of this instance, oldest first.
 func (a *API) Known() []alert.Open {
 	a.mu.Lock()
 	open := slices.Clone(a.last)
@@ -98,7 +97,7 @@ func (a *API) Known() []alert.Open {
 
 var openAlerts = readapi.From(readmodel.AlertsView, `order by since, alert_id`, "reading alerts")
 
-// Recorded returns the alerts that the read model shows, the oldest first.
+// Recorded returns the alerts in the read model, oldest first.
 func (a *API) Recorded(ctx context.Context) ([]alert.Open, error) {
 	open, _, err := a.read(ctx)
 	return open, err

@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { webtest.Main(m) }
 
-// keys knows every account by its id; that of an operator is operator.
+// keys authenticates every account by its id; the operator's account is "operator".
 type keys struct{}
 
 func (keys) APIKey(_ context.Context, key string) (web.Principal, error) {
@@ -54,12 +54,12 @@ func TestTheDamageReport(t *testing.T) {
 		return shown.RedAlerts
 	}
 
-	// it is for operators
+	// the report is for operators
 	status, body := ask(t, url+"/v1/damage_report", "x-api-key", "somebody")
 	require.Equal(t, http.StatusForbidden, status, body)
 	require.Empty(t, report())
 
-	// it has what the log has, and what this instance has found and the log has not, the oldest first, each once
+	// it has the alerts of the log and this instance's further findings, oldest first, each once
 	full := alert.Condition{Source: "disk", Subject: "host", Reason: alert.DiskFull}
 	away := alert.Condition{Source: "postgres", Subject: "host", Reason: alert.Unreachable}
 	w.Append(t, alert.ConditionPrefix+"1", eventlog.NoStream, alert.ConditionRaised{Alert: "c1", Source: full.Source,
@@ -81,11 +81,11 @@ func TestTheDamageReport(t *testing.T) {
 	require.Len(t, listed.Alerts, 3)
 	require.Equal(t, adminapi.AlertInfo{
 		ID: "c1", Source: "disk", Subject: "host", Reason: "disk_full", Since: noon, Lasting: true, Sentence: want[0],
-		Advice: "Make room on the disk, or enlarge it. When it is full, the event store takes nothing.",
+		Advice: "Make room on the disk, or enlarge it. When it is full, the event store refuses events.",
 	}, listed.Alerts[0])
 	require.Empty(t, listed.Alerts[2].ID, "the log does not have it yet")
 
-	// and when the read models cannot be read, it is what they have shown last
+	// and if the read models cannot be read, it has the alerts of the last read
 	_, err := w.Pool.Exec(t.Context(), `alter schema read_v1 rename to away`)
 	require.NoError(t, err)
 	require.Equal(t, want, report())

@@ -11,15 +11,15 @@ import (
 
 type accountsRequest struct {
 	Email  string `query:"email" required:"true" minlen:"1" maxlen:"320"`
-	Reason string `query:"reason" maxlen:"500" doc:"why the address is looked up; it stays in the log"`
+	Reason string `query:"reason" maxlen:"500" doc:"the reason for the look-up, which is stored in the log"`
 }
 
-// foundQuery selects the open accounts whose owner has an e-mail address of a hash ($1).
+// foundQuery selects the open accounts by the hash of their owner's e-mail address ($1).
 var foundQuery = readapi.From(readmodel.AccountsView, `
 	where account_id in (select account_id from `+readmodel.ProfilesView.SQL()+` where email_hash = $1)
-	order by opened_at, account_id`, "looking an e-mail address up")
+	order by opened_at, account_id`, "looking up an e-mail address")
 
-// find returns the accounts of an e-mail address, after it was recorded who looks it up.
+// find returns the accounts of an e-mail address, after the look-up has been recorded.
 func (a *API) find(call *web.Call, in accountsRequest) (web.Reply, error) {
 	if in.Reason == "" {
 		return web.Reply{}, needsReason(call)

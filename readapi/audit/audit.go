@@ -1,4 +1,4 @@
-// Package audit serves auditors and operators: who did what, when and from where.
+// Package audit serves the audit trail to auditors and operators, and owners the entries of their accounts.
 package audit
 
 import (
@@ -19,14 +19,14 @@ type API struct {
 	Keys   keyring.Opener
 	Kinds  []string // the types of events
 
-	// EmailHash returns what ProfilesView has for an e-mail address.
+	// EmailHash returns the hash of an e-mail address, as in ProfilesView.
 	EmailHash func(ctx context.Context, address string) (string, error)
-	// Record records that the caller will be shown personal data of count rows, for a reason. Nothing is shown if it
-	// fails.
+	// Record records that the caller will be shown the personal data of count rows, and the reason. If it fails, the
+	// caller is shown none.
 	Record func(call *web.Call, asked Query, count int, reason string) error
 }
 
-// Query is a query as Record gets it.
+// Query is a query as it is recorded.
 type Query struct {
 	Of        string // an area of readmodel, or OfAccounts
 	Account   string
@@ -59,22 +59,22 @@ func (a *API) AdminRoutes() []web.Route {
 		area("billing", a.billing, "Subscriptions, payments, periods and credit"),
 		area("activity", a.activity, "Voices, stars, deleted clips, and variables at the hosting platform"),
 		area("operators", a.operators,
-			"What operators and auditors did, in all areas: also what they changed and copied of the service itself"),
+			"Acts of operators and auditors in all areas, including changes and copies of the service itself"),
 		web.Get("/admin/audit/accounts", a.find, roles, tag, recorded, web.ChangesState(),
 			web.Reads(readmodel.ProfilesView.View, readmodel.AccountsView.View),
 			web.Summary("Accounts by the e-mail address of their owner"),
-			web.Description("It is recorded who has looked an address up, and for what reason, before the answer is given."),
+			web.Description("The look-up, its caller and the reason are recorded before the reply."),
 			web.Returns[adminapi.FoundAccounts](), web.Refuses(400)),
 	}
 }
 
 const description = "Entries come in the order of their times, as the log had them when the first page was read. " +
 	"Personal data is for auditors. " +
-	"Before it is shown, and before an e-mail address is looked up, it is recorded who asks, and for what reason."
+	"Reads of personal data and look-ups of e-mail addresses are recorded beforehand, with caller and reason."
 
 // needsReason refuses a call without a reason.
 func needsReason(call *web.Call) error {
-	return call.Invalid("reason", "personal data is only read for a reason, which is recorded")
+	return call.Invalid("reason", "reads of personal data need a reason, which is recorded")
 }
 
 // hashed returns the hash of an e-mail address, "" for none.

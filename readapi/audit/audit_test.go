@@ -58,7 +58,7 @@ func TestPersonalDataIsForAuditorsAndRecordedFirst(t *testing.T) {
 	require.Equal(t, []any{auditor, "Ticket 7", 3, "sessions", "a1"},
 		[]any{read.By, read.Reason, read.Count, read.Query.Of, read.Query.Account})
 
-	// and the read is an entry itself, for those who audit the auditor
+	// and the read is an entry itself, which other auditors can see
 	require.Eventually(t, func() bool {
 		return len(d.list(t, operator, "sessions", of("kind", "personal-data-read")).Entries) == 1
 	}, time.Minute, 10*time.Millisecond)
@@ -67,7 +67,7 @@ func TestPersonalDataIsForAuditorsAndRecordedFirst(t *testing.T) {
 		"Auditor ann did it, from 127.0.0.1.", entry.Sentence)
 }
 
-// All that operators do is listed with who did it, from where and why.
+// All acts of operators are listed with name, address and reason.
 func TestWhatOperatorsDidIsListedWithTheirReasons(t *testing.T) {
 	d := newServer(t)
 	d.opened("a1", "ada@example.org")
@@ -99,7 +99,7 @@ func TestWhatOperatorsDidIsListedWithTheirReasons(t *testing.T) {
 	require.Len(t, list("operator", "otto", "kind", "operator-acted"), 1)
 }
 
-// A kind that no event has is an error, and no empty list.
+// An unknown kind is an error, not an empty list.
 func TestAKindThatNoEventHasIsRefused(t *testing.T) {
 	d := newServer(t)
 	status, body := d.ask(t, auditor, "/admin/audit/sessions", of("kind", "session-opend"))
@@ -108,7 +108,7 @@ func TestAKindThatNoEventHasIsRefused(t *testing.T) {
 	require.Contains(t, body, "session-opened", "a suggestion")
 }
 
-// Auditors read where each command came from. An account's key opens only its own addresses.
+// Auditors read the address of each command. An account's key opens only its own addresses.
 func TestTheAddressOfEachCommand(t *testing.T) {
 	d := newServer(t)
 	by := eventlog.Actor{Kind: eventlog.ActorAccount, Account: "a1", Session: "s0"}
@@ -255,8 +255,8 @@ func TestFiltersAreChecked(t *testing.T) {
 	}
 }
 
-// An event that arrives between the reads of two pages, with a time that belongs on the first, is in neither, and in
-// all lists that begin later.
+// An event that arrives between the reads of two pages, with a time that belongs on the first, is on neither, and in
+// all later lists.
 func TestAllPagesTogetherShowTheLogAtTheFirst(t *testing.T) {
 	d := newServer(t)
 	noon := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)

@@ -20,7 +20,7 @@ import (
 // BenchmarkAudit reads pages of 100 entries from the beginning, the middle and the end of the list of each filter, over
 // HTTP, compared with a query of as many rows by the primary key. A figure is the median time of a page, which should
 // not depend on the number of entries. Every page is full, except that a session has one entry. entries/s is the rate
-// at which events became entries.
+// of the projection.
 func BenchmarkAudit(b *testing.B) {
 	for _, n := range []int{10_000, benchtest.Size(1_000_000, 20_000)} {
 		d := newServer(b)
@@ -60,7 +60,7 @@ func BenchmarkAudit(b *testing.B) {
 	}
 }
 
-// fill writes sessions that were opened, one of five ended; half of all are one account's, the others fifty accounts'.
+// fill writes opened sessions, a fifth of them ended; half are one account's, the others fifty accounts'.
 func (d *server) fill(n int) {
 	d.t.Helper()
 	var last eventlog.Position

@@ -14,19 +14,19 @@ import (
 	"github.com/recital-tts/recital/readapi"
 )
 
-// entriesRequest has filters that are recorded as they are, so the patterns of ids exclude e-mail addresses.
+// entriesRequest has filters that are recorded unchanged, so the patterns of ids exclude e-mail addresses.
 type entriesRequest struct {
 	Account  string       `query:"account" maxlen:"64" pattern:"^[A-Za-z0-9._-]*$"`
-	Email    string       `query:"email" maxlen:"320" doc:"of the owner of an account that is open"`
+	Email    string       `query:"email" maxlen:"320" doc:"of the owner of an open account"`
 	Session  string       `query:"session" maxlen:"64" pattern:"^[A-Za-z0-9._-]*$"`
 	Kind     string       `query:"kind" maxlen:"64" pattern:"^[A-Za-z0-9._-]*$" doc:"an event type: session-opened"`
 	Operator string       `query:"operator" maxlen:"64" pattern:"^[A-Za-z0-9._-]*$" doc:"name of the operator or auditor"`
 	From     *web.Instant `query:"from" maxlen:"40" doc:"the earliest time, as 2026-11-22T15:04:05Z"`
-	To       *web.Instant `query:"to" maxlen:"40" doc:"the time before which entries are listed"`
+	To       *web.Instant `query:"to" maxlen:"40" doc:"the end of the time, exclusive"`
 	Limit    int          `query:"limit" default:"100" ge:"1" le:"1000"`
-	Page     place        `query:"page_token" maxlen:"200" doc:"next_page_token of the page before, with the same filters"`
+	Page     place        `query:"page_token" maxlen:"200" doc:"next_page_token of the previous page, with the same filters"`
 	Personal bool         `query:"personal" default:"false" doc:"with personal data, for auditors"`
-	Reason   string       `query:"reason" maxlen:"500" doc:"why personal data is read; it stays in the log"`
+	Reason   string       `query:"reason" maxlen:"500" doc:"the reason for reading personal data, which is stored in the log"`
 }
 
 func (a *API) sessions(call *web.Call, in entriesRequest) (web.Reply, error) {
@@ -45,8 +45,8 @@ func (a *API) operators(call *web.Call, in entriesRequest) (web.Reply, error) {
 	return a.entries(call, readmodel.AuditOperators, in)
 }
 
-// entries returns a page. If an e-mail address is looked up, or personal data is shown, that is recorded after the rows
-// are read, so that their number is known, and before anything is shown.
+// entries returns a page. A look-up of an e-mail address and a read of personal data are recorded after the rows are
+// read, so that their number is known, and before the reply.
 func (a *API) entries(call *web.Call, area string, in entriesRequest) (web.Reply, error) {
 	if in.Personal && call.Role != auditor {
 		return web.Reply{}, domain.Refuse(domain.Denied, "Personal data is for auditors")
@@ -84,7 +84,7 @@ func (a *API) entries(call *web.Call, area string, in entriesRequest) (web.Reply
 	return web.JSON(response).WithHeader("Cache-Control", "no-store"), nil
 }
 
-// asked returns the query as it is recorded and as it is read.
+// asked returns the query to record and the filter to read by.
 func (a *API) asked(call *web.Call, area string, in entriesRequest) (asked Query, f filter, err error) {
 	if err := a.knows(call, in.Kind); err != nil {
 		return asked, f, err
@@ -107,7 +107,7 @@ func (a *API) asked(call *web.Call, area string, in entriesRequest) (asked Query
 	if in.Account != "" {
 		owned = slices.DeleteFunc(owned, func(id string) bool { return id != in.Account })
 	}
-	f.accounts, f.nobody = owned, len(owned) == 0
+	f.accounts, f.none = owned, len(owned) == 0
 	return asked, f, err
 }
 
@@ -127,9 +127,9 @@ func (a *API) knows(call *web.Call, kind string) error {
 	return call.Invalid("kind", message)
 }
 
-// profilesQuery selects the profiles with an e-mail address of a hash ($1).
+// profilesQuery selects profiles by the hash of their e-mail address ($1).
 var profilesQuery = readapi.From(readmodel.ProfilesView,
-	`where email_hash = $1 order by account_id`, "looking an e-mail address up")
+	`where email_hash = $1 order by account_id`, "looking up an e-mail address")
 
 func (a *API) owned(call *web.Call, hash string) (accounts []string, err error) {
 	profiles, _, err := profilesQuery.Select(call, a.Models, hash)
@@ -139,7 +139,7 @@ func (a *API) owned(call *web.Call, hash string) (accounts []string, err error) 
 	return accounts, err
 }
 
-// open opens the personal data of an entry. Erased data is left out.
+// open decrypts the personal data of an entry, except for erased data.
 func (a *API) open(call *web.Call, row readmodel.AuditRow) (map[string]string, error) {
 	opened := map[string]string{}
 	for _, field := range row.Personal {
@@ -167,7 +167,7 @@ func responseOf(r readmodel.AuditRow, personal map[string]string) adminapi.Audit
 	}
 }
 
-// from returns the address that a command came from in words, if it is among the personal data shown.
+// from returns the network address of the command in words, if it is among the personal data shown.
 func from(personal map[string]string) string {
 	if address := personal[readmodel.AuditAddress]; address != "" {
 		return ", from " + address
@@ -175,7 +175,7 @@ func from(personal map[string]string) string {
 	return ""
 }
 
-// by returns in words who did it.
+// by returns the actor in words.
 func by(r readmodel.AuditRow) string {
 	switch {
 	case r.ActorKind == "operator" && r.ActorName == "":
@@ -183,16 +183,16 @@ func by(r readmodel.AuditRow) string {
 	case r.ActorKind == "operator":
 		return byOperator(r)
 	case r.ActorKind == "system":
-		return "Recital did it by itself"
+		return "Recital did it automatically"
 	case r.ActorSession != "":
 		return "The account's owner did it, in session " + r.ActorSession
 	case r.ActorKey != "":
 		return "The account's owner did it, with API key " + r.ActorKey
 	}
-	return "Whoever signed in did it"
+	return "The person who signed in did it"
 }
 
-// byOperator returns in words which operator or auditor did it, from where, and why.
+// byOperator returns an operator or auditor in words, with address and reason.
 func byOperator(r readmodel.AuditRow) string {
 	who := map[string]string{"operator": "Operator ", "auditor": "Auditor ", "offline": "System user "}[r.ActorRole]
 	if who == "" {

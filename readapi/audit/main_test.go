@@ -47,7 +47,7 @@ import (
 
 func TestMain(m *testing.M) { webtest.Main(m) }
 
-// Whose tokens are known, by the name of their holder.
+// The tokens, by the name of their holder.
 const (
 	auditor  = "ann"
 	operator = "otto"
@@ -55,7 +55,7 @@ const (
 
 func token(name string) string { return strings.Repeat(name, 16) }
 
-// server is a log whose events become entries, and the routes over these.
+// server is a log with a read model of entries, and the routes over it.
 type server struct {
 	*feedtest.World
 	t    testing.TB
@@ -95,7 +95,7 @@ func newServer(t testing.TB) *server {
 	return d
 }
 
-// hash is that of profiles.
+// hash is the e-mail hash of the profiles.
 func (d *server) hash(ctx context.Context, address string) (string, error) {
 	sum, err := d.keys.Fingerprint(ctx, []byte(strings.ToLower(address)), "e-mail")
 	return hex.EncodeToString(sum), err
@@ -176,7 +176,7 @@ type listed struct {
 	Position string
 }
 
-// ask returns the status and the body with which a route answers the holder of a token.
+// ask returns the status and the body of a route's reply to the holder of a token.
 func (d *server) ask(t require.TestingT, who, path string, query url.Values) (int, string) {
 	url := d.url + path + "?" + query.Encode()
 	response, body := webtest.Send(t, http.MethodGet, url, "", "Authorization", "Bearer "+token(who))

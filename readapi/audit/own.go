@@ -12,50 +12,50 @@ import (
 	"github.com/recital-tts/recital/readapi"
 )
 
-// Routes returns the row for the public route table: what owners see of the entries of their accounts.
+// Routes returns the row for the public route table: an owner's view of the account's entries.
 func (a *API) Routes() []web.Route {
 	return []web.Route{
 		web.Get("/v1/account/activity", a.own, web.Tag("Account"), web.Reads(readmodel.AuditView.View),
-			web.Summary("What was done in the account"),
-			web.Description("The newest entries first. What auditors and operators read is not among them."),
+			web.Summary("The activity in the account"),
+			web.Description("Newest entries first, without the reads of auditors and operators."),
 			web.Returns[ownEntries](web.Sends("cache-control")), web.Refuses(400)),
 	}
 }
 
 type ownRequest struct {
-	Area  string `query:"area" default:"sessions" literal:"sessions,billing,activity" doc:"What it is about: sessions (sign-ins, keys, preferences), billing, or activity (voices, deleted clips, hosting)."`
-	Limit int    `query:"limit" default:"50" ge:"1" le:"100" doc:"How many entries a page has."`
-	Page  string `query:"page_token" maxlen:"200" doc:"next_page_token of the page before."`
+	Area  string `query:"area" default:"sessions" literal:"sessions,billing,activity" doc:"The area: sessions (sign-ins, keys, preferences), billing, or activity (voices, deleted clips, hosting)."`
+	Limit int    `query:"limit" default:"50" ge:"1" le:"100" doc:"The number of entries on a page."`
+	Page  string `query:"page_token" maxlen:"200" doc:"next_page_token of the previous page."`
 }
 
 type ownEntries struct {
-	Entries []ownEntry `json:"entries" doc:"The entries, the newest first."`
+	Entries []ownEntry `json:"entries" doc:"The entries, newest first."`
 	Next    *string    `json:"next_page_token" doc:"The token of the next page; null on the last one."`
 }
 
 type ownEntry struct {
-	At        int64   `json:"at" doc:"When it was done, in Unix seconds."`
+	At        int64   `json:"at" doc:"The time, in Unix seconds."`
 	Kind      string  `json:"kind" doc:"The kind of the entry, such as session-opened."`
-	Sentence  string  `json:"sentence" doc:"What was done, in words."`
-	By        string  `json:"by" literal:"owner,operator,service" doc:"Who did it: the owner of the account, an operator, or the service by itself."`
-	SessionID *string `json:"session_id" doc:"The session in which the owner did it; null where it was in none."`
-	APIKey    *string `json:"api_key" doc:"The API key with which the owner did it, in its masked form; null where it was with none."`
-	Address   *string `json:"address" doc:"The network address that the owner's request came from; null where it is unknown."`
+	Sentence  string  `json:"sentence" doc:"The event in words."`
+	By        string  `json:"by" literal:"owner,operator,service" doc:"The actor: the owner of the account, an operator, or the service itself."`
+	SessionID *string `json:"session_id" doc:"The session of the owner's request; null if there was none."`
+	APIKey    *string `json:"api_key" doc:"The API key of the owner's request, in its masked form; null if there was none."`
+	Address   *string `json:"address" doc:"The network address of the owner's request; null if it is unknown."`
 }
 
-// ofStaff are the kinds that name auditors or operators and their reasons.
+// ofStaff are the kinds of entries that name auditors or operators, and their reasons.
 var ofStaff = []string{"personal-data-read", "event-skipped"}
 
-// ownBefore selects a page of the account $1 in the area $2, in the order of their index, read backwards. It begins
-// before the place in $3 to $5.
+// ownBefore selects a page of the account $1 in the area $2, in the reverse order of their index, before the place in
+// $3 to $5.
 var ownBefore = readapi.From(readmodel.AuditView, `where account_id = $1 and area = $2
 	and (at, log_commit, log_prepare) < ($3, $4, $5) and kind <> all($6)
-	order by at desc, log_commit desc, log_prepare desc limit $7`, "reading what was done in an account")
+	order by at desc, log_commit desc, log_prepare desc limit $7`, "reading the activity of an account")
 
 func (a *API) own(call *web.Call, in ownRequest) (web.Reply, error) {
 	from := place{at: lastPlace.UnixMicro()}
 	if err := from.UnmarshalText([]byte(in.Page)); err != nil {
-		return web.Reply{}, &web.Error{Status: http.StatusBadRequest, Message: "The page token is not one that a page had"}
+		return web.Reply{}, &web.Error{Status: http.StatusBadRequest, Message: "The page token is invalid"}
 	}
 	rows, err := ownBefore.Read(call, a.Models, call.Principal.Account, in.Area, time.UnixMicro(from.at).UTC(),
 		from.commit, from.prepare, ofStaff, in.Limit+1)
@@ -81,7 +81,7 @@ func (a *API) own(call *web.Call, in ownRequest) (web.Reply, error) {
 // lastPlace is after all entries.
 var lastPlace = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 
-// ownEntry returns an entry without who at the service did it, from where and why.
+// ownEntry returns an entry without the name, address and reason of a member of staff.
 func (a *API) ownEntry(call *web.Call, r readmodel.AuditRow) (ownEntry, error) {
 	e := ownEntry{At: r.At.Unix(), Kind: r.Kind, Sentence: r.Sentence + ".", By: "owner"}
 	switch r.ActorKind {
@@ -106,7 +106,7 @@ func (a *API) ownEntry(call *web.Call, r readmodel.AuditRow) (ownEntry, error) {
 	}
 	plain, err := a.Keys.Open(call, call.Principal.Account, r.Personal[i].Sealed, r.Personal[i].Use)
 	switch {
-	case keyring.Gone(err): // or it is not of this account
+	case keyring.Gone(err): // or it belongs to another account
 		return e, nil
 	case err != nil:
 		return e, fmt.Errorf("opening the address of an entry: %w", err)

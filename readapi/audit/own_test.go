@@ -16,7 +16,7 @@ import (
 	"github.com/recital-tts/recital/internal/http/web/webtest"
 )
 
-// ownListed is a page of what an owner sees.
+// ownListed is a page of an owner's view.
 type ownListed struct {
 	Entries []struct {
 		At                 int64
@@ -38,7 +38,7 @@ func (d *server) own(t *testing.T, address, who string, query ...string) (page o
 	return page
 }
 
-// Owners see their own entries, the newest first, and not who at the service has done something, or why.
+// Owners see their own entries, newest first, without the names and reasons of staff.
 func TestOwnersSeeWhatWasDoneInTheirAccounts(t *testing.T) {
 	d := newServer(t)
 	address := webtest.Serve(t, web.Config{Routes: d.api.Routes(), Authenticator: webtest.Keys{}})

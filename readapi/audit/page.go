@@ -17,7 +17,7 @@ import (
 type filter struct {
 	area     string
 	accounts []string // none: all
-	nobody   bool     // no account fits
+	none     bool     // no account fits
 	session  string
 	kind     string
 	operator string // name
@@ -26,9 +26,9 @@ type filter struct {
 	after    place
 }
 
-// place is where a page begins: after an entry, among the entries up to a position in the log. So all pages together
-// show the log as it was when the first one was read, even if an event with an earlier time arrives later. The zero
-// place is the beginning.
+// place is the start of a page: after an entry, among the entries up to a position in the log. Together, all pages show
+// the log at the time of the first one, even if an event with an earlier time arrives later. The zero place is the
+// beginning.
 type place struct {
 	at int64 // Unix microseconds
 	position
@@ -61,7 +61,7 @@ func (p *place) UnmarshalText(token []byte) error {
 	if len(token) == 0 {
 		return nil
 	}
-	wrong := errors.New("it is not one that an answer had")
+	wrong := errors.New("it is not a token from a reply")
 	text, err := base64.RawURLEncoding.DecodeString(string(token))
 	parts := strings.Split(string(text), ".")
 	numbers := []*int64{&p.at, &p.commit, &p.prepare, &p.until.commit, &p.until.prepare}
@@ -73,16 +73,16 @@ func (p *place) UnmarshalText(token []byte) error {
 			return wrong
 		}
 	}
-	if year := time.UnixMicro(p.at).UTC().Year(); year < 1 || year > 9999 { // Postgres holds what clocks show
+	if year := time.UnixMicro(p.at).UTC().Year(); year < 1 || year > 9999 { // the range of the log's times
 		return wrong
 	}
 	return nil
 }
 
-// query returns the query of a page. It has few different texts. Of session, account, operator and kind, the first that
-// is given chooses the index, which has the order of the page. The others are written so that no index fits them, and
-// that the planner takes them for frequent. It does not know how many entries an account has, and might otherwise read
-// most of an index for a page, or sort all entries.
+// query returns the query of a page. It has few different texts. The first given filter of session, account, operator
+// and kind chooses the index, which has the order of the page. The others are written so that no index fits them, and
+// so that the planner expects many matches. It does not know the number of an account's entries, and might otherwise
+// read most of an index for a page, or sort all entries.
 func (f filter) query() (query readapi.Rows[readmodel.AuditRow], arguments []any) {
 	argument := func(value any) string {
 		arguments = append(arguments, value)
@@ -106,7 +106,7 @@ func (f filter) query() (query readapi.Rows[readmodel.AuditRow], arguments []any
 	case 0:
 	case 1:
 		equals("account_id", argument(f.accounts[0]))
-	default: // the few of one person, which are sorted
+	default: // a person's few accounts; the entries are sorted
 		equals("account_id", `any(`+argument(f.accounts)+`)`)
 	}
 	if f.operator != "" {
@@ -136,12 +136,12 @@ func (f filter) query() (query readapi.Rows[readmodel.AuditRow], arguments []any
 type page struct {
 	rows     []readmodel.AuditRow
 	next     *string // token of the next page
-	position string  // up to which all pages together are complete
+	position string  // of the log, up to which all pages together are complete
 }
 
-// page reads a page. It reads one more entry than it returns, which tells whether there is another page.
+// page reads a page. It reads one entry more, which shows whether there is another page.
 func (a *API) page(call *web.Call, f filter) (page, error) {
-	if f.nobody {
+	if f.none {
 		f.accounts, f.limit = []string{""}, 0
 	}
 	query, arguments := f.query()

@@ -11,8 +11,8 @@ import (
 	"github.com/recital-tts/recital/readapi/audit"
 )
 
-// However many entries an account has, and whichever other filter is given, a page is read in the order of the
-// account's index up to its last entry, and not sorted out of the whole history.
+// A page is read in the order of the account's index up to its last entry, not sorted from the whole history, with any
+// other filter and however many entries the account has.
 func TestAPageByAccountAndKindReadsNoMoreThanItPasses(t *testing.T) {
 	d := newServer(t)
 	d.fill(1000)
@@ -39,6 +39,6 @@ func TestAPageByAccountAndKindReadsNoMoreThanItPasses(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(text), &explained))
 	plan := explained[0].Plan
 	require.Equal(t, 101, plan.Rows)
-	// one of five entries of the account fits, an entry is at most a block, and the index has some blocks
+	// a fifth of the account's entries match, an entry is at most a block, and the index has some blocks
 	require.Less(t, plan.Hit+plan.Read, 5*101+100, text)
 }

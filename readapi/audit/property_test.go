@@ -20,7 +20,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// happened is an event with an entry, as the test remembers it.
+// happened is the test's copy of an event with an entry.
 type happened struct {
 	area, kind, account, session string
 	by                           string // the operator who did it
@@ -88,8 +88,8 @@ func drawFilter(r *rapid.T) (area string, query url.Values, fits func(happened) 
 	}
 }
 
-// Whatever the order of times in the log, and whatever arrives between pages, the list is a fold of the log up to the
-// position of the first page, with each entry once and in order.
+// For any order of times in the log, and any events between pages, the list is a fold of the log up to the position of
+// the first page, with each entry once and in order.
 func TestWhatIsListedIsAFoldOfTheLog(t *testing.T) {
 	d := newServer(t)
 	var log []happened

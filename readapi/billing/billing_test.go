@@ -27,7 +27,7 @@ func TestMain(m *testing.M) { webtest.Main(m) }
 
 var now = time.Date(2026, 3, 10, 12, 30, 15, 0, time.UTC)
 
-// desk is a log of billing whose events become rows, and the routes over these.
+// desk is a log of billing with read models, and the routes over them.
 type desk struct {
 	*feedtest.World
 	t    *testing.T
@@ -95,7 +95,7 @@ func TestProducts(t *testing.T) {
 		d.get("/payments/products", ""))
 }
 
-// started are the events of a subscription that runs, of the account a1.
+// started returns the events of a running subscription of the account a1.
 func started(id string, of plan.Type) subscription.Created {
 	return subscription.Created{Account: "a1", At: now, Terms: subscription.Terms{
 		Subscription: id, Price: "price_" + string(of), Plan: of, Status: "active", PeriodStart: now,
@@ -148,7 +148,7 @@ func TestTheOverview(t *testing.T) {
 		d.get("/payments/billing", "a1"))
 	require.JSONEq(t, nothing, d.get("/payments/billing", "a2"), "another account's")
 
-	// what nobody can open any more is left out
+	// data whose key is gone is omitted
 	require.NoError(t, d.keys.Erase(t.Context(), "a1"))
 	var shown struct {
 		PaymentMethod any `json:"payment_method"`
@@ -162,7 +162,7 @@ func TestTheOverview(t *testing.T) {
 	require.Nil(t, shown.Invoices[1].URL)
 }
 
-// A subscription that somebody has made at the provider is shown beside the one that counts, while it runs.
+// A subscription created at the provider is shown in addition to the main one, while it runs.
 func TestASecondSubscriptionIsShown(t *testing.T) {
 	d := newDesk(t)
 	gone := subscription.Ended{Account: "a1", Terms: started("sub_0", plan.Pro).Terms, EndedAt: now, At: now}
@@ -184,7 +184,7 @@ func TestASecondSubscriptionIsShown(t *testing.T) {
 		string(shown.Others))
 }
 
-// The subscription that is shown is the newest one that runs, or else the newest.
+// The main subscription is the newest one that runs, or else the newest.
 func TestTheSubscriptionThatIsShown(t *testing.T) {
 	ended := func(id string, of plan.Type) subscription.Ended {
 		e := subscription.Ended{Account: "a1", Terms: started(id, of).Terms, EndedAt: now, At: now}

@@ -11,50 +11,50 @@ import (
 )
 
 type billingOverviewResponse struct {
-	Subscription subscriptionResponse `json:"subscription" doc:"The subscription, with empty fields where there is none."`
-	// never nil: it is always there
-	Others        []otherSubscription    `json:"other_subscriptions,omitzero" doc:"Subscriptions that run beside it and are paid, too. Only somebody at the payment provider can make one."`
-	PaymentMethod *paymentMethodResponse `json:"payment_method" doc:"The card that is charged; null where there is none."`
-	// never nil: it is always there
-	Invoices []invoiceItem `json:"invoices,omitzero" doc:"The invoices, the newest first."`
+	Subscription subscriptionResponse `json:"subscription" doc:"The subscription, with empty fields if there is none."`
+	// never nil, so the field is always present
+	Others        []otherSubscription    `json:"other_subscriptions,omitzero" doc:"Further running subscriptions, which are also charged. They can only be created at the payment provider."`
+	PaymentMethod *paymentMethodResponse `json:"payment_method" doc:"The card that is charged; null if there is none."`
+	// never nil, so the field is always present
+	Invoices []invoiceItem `json:"invoices,omitzero" doc:"The invoices, newest first."`
 }
 
 type subscriptionResponse struct {
-	SubscriptionID    *string          `json:"subscription_id" doc:"The id of the subscription at the payment provider. It is the one that changes of plan and cancellations are about."`
+	SubscriptionID    *string          `json:"subscription_id" doc:"The id of the subscription at the payment provider. Changes of plan and cancellations apply to it."`
 	PriceID           *string          `json:"price_id" doc:"The price of the current plan."`
-	Amount            *int64           `json:"amount" doc:"What a month costs, in minor units of the currency."`
+	Amount            *int64           `json:"amount" doc:"The monthly price, in minor units of the currency."`
 	Currency          *string          `json:"currency" doc:"The currency, in the three letters of ISO 4217, in lower case."`
 	Status            *string          `json:"status" doc:"The status at the payment provider, such as active or past_due."`
-	CurrentPeriodEnd  *int64           `json:"current_period_end" doc:"When the period that is paid for ends, in Unix seconds."`
+	CurrentPeriodEnd  *int64           `json:"current_period_end" doc:"The end of the paid period, in Unix seconds."`
 	CancelAtPeriodEnd bool             `json:"cancel_at_period_end" default:"false" doc:"Whether the subscription ends with its period."`
-	ScheduledChange   *scheduledChange `json:"scheduled_change" doc:"The change of plan that is due; null where there is none."`
-	PendingChange     *pendingChange   `json:"pending_change" doc:"The change of plan that waits until the owner of the card confirms its payment; null where there is none."`
+	ScheduledChange   *scheduledChange `json:"scheduled_change" doc:"The scheduled change of plan; null if there is none."`
+	PendingChange     *pendingChange   `json:"pending_change" doc:"The change of plan that waits for the card owner to confirm its payment; null if there is none."`
 }
 
 type otherSubscription struct {
 	SubscriptionID    string  `json:"subscription_id" doc:"The id of the subscription at the payment provider."`
 	PriceID           string  `json:"price_id" doc:"The price of its plan."`
-	Amount            *int64  `json:"amount" doc:"What a month costs, in minor units of the currency."`
+	Amount            *int64  `json:"amount" doc:"The monthly price, in minor units of the currency."`
 	Currency          *string `json:"currency" doc:"The currency, in the three letters of ISO 4217, in lower case."`
 	Status            string  `json:"status" doc:"The status at the payment provider, such as active or past_due."`
-	CurrentPeriodEnd  int64   `json:"current_period_end" doc:"When the period that is paid for ends, in Unix seconds."`
+	CurrentPeriodEnd  int64   `json:"current_period_end" doc:"The end of the paid period, in Unix seconds."`
 	CancelAtPeriodEnd bool    `json:"cancel_at_period_end" doc:"Whether the subscription ends with its period."`
 }
 
 type scheduledChange struct {
 	PriceID     string  `json:"price_id" doc:"The price of the next plan."`
 	PlanName    *string `json:"plan_name" doc:"The name of the next plan, for people."`
-	Amount      *int64  `json:"amount" doc:"What a month of it costs, in minor units of the currency."`
+	Amount      *int64  `json:"amount" doc:"Its monthly price, in minor units of the currency."`
 	Currency    *string `json:"currency" doc:"The currency, in the three letters of ISO 4217, in lower case."`
-	EffectiveAt int64   `json:"effective_at" doc:"When the plan changes, in Unix seconds."`
+	EffectiveAt int64   `json:"effective_at" doc:"The time of the change, in Unix seconds."`
 }
 
 type pendingChange struct {
 	PriceID   string  `json:"price_id" doc:"The price of the plan."`
 	PlanName  *string `json:"plan_name" doc:"The name of the plan, for people."`
-	Amount    *int64  `json:"amount" doc:"What a month of it costs, in minor units of the currency."`
+	Amount    *int64  `json:"amount" doc:"Its monthly price, in minor units of the currency."`
 	Currency  *string `json:"currency" doc:"The currency, in the three letters of ISO 4217, in lower case."`
-	ExpiresAt int64   `json:"expires_at" doc:"When the change lapses unless its payment is confirmed, in Unix seconds."`
+	ExpiresAt int64   `json:"expires_at" doc:"The time when the change lapses unless its payment is confirmed, in Unix seconds."`
 }
 
 type paymentMethodResponse struct {
@@ -66,25 +66,25 @@ type invoiceItem struct {
 	ID               string          `json:"id" doc:"The id of the invoice at the payment provider."`
 	Number           *string         `json:"number" doc:"The number on the invoice."`
 	Status           *string         `json:"status" doc:"The status at the payment provider, such as paid or open."`
-	AmountDue        int64           `json:"amount_due" doc:"The amount that was to be paid, in minor units of the currency."`
+	AmountDue        int64           `json:"amount_due" doc:"The amount to pay, in minor units of the currency."`
 	AmountPaid       int64           `json:"amount_paid" doc:"in minor units of the currency"`
-	AmountRefunded   int64           `json:"amount_refunded" doc:"What was paid back of it, in minor units of the currency."`
-	Dispute          *invoiceDispute `json:"dispute" doc:"The dispute over its payment; null where there is none."`
+	AmountRefunded   int64           `json:"amount_refunded" doc:"The refunded amount, in minor units of the currency."`
+	Dispute          *invoiceDispute `json:"dispute" doc:"The dispute over its payment; null if there is none."`
 	Currency         string          `json:"currency" doc:"The currency, in the three letters of ISO 4217, in lower case."`
-	Created          int64           `json:"created" doc:"When the invoice was made, in Unix seconds."`
+	Created          int64           `json:"created" doc:"The time of creation, in Unix seconds."`
 	HostedInvoiceURL *string         `json:"hosted_invoice_url" doc:"The page of the invoice at the payment provider."`
 	InvoicePDF       *string         `json:"invoice_pdf" doc:"The address of the invoice as PDF."`
 }
 
 type invoiceDispute struct {
-	Status string `json:"status" doc:"open, won (the money stays with the service) or lost (it went back)"`
+	Status string `json:"status" doc:"open, won (the service keeps the money) or lost (it was paid back)"`
 	Amount int64  `json:"amount" doc:"The disputed amount, in minor units of the currency of the invoice."`
 }
 
-// overview is what there is of an account.
+// overview has the billing rows of an account.
 type overview struct {
-	Subscriptions []readmodel.SubscriptionRow // first the one that counts: the newest that runs, or else the newest
-	Prices        []readmodel.PriceRow        // of the account's subscriptions, and those that they change to
+	Subscriptions []readmodel.SubscriptionRow // first the main one: the newest that runs, or else the newest
+	Prices        []readmodel.PriceRow        // of the account's subscriptions and their planned changes
 	Cards         []readmodel.CardRow
 	Invoices      []readmodel.InvoiceRow // the newest
 	Refunds       []readmodel.RefundRow
@@ -138,7 +138,7 @@ func (r overview) subscription() subscriptionResponse {
 	return shown
 }
 
-// others returns the subscriptions that run beside the one that counts.
+// others returns the running subscriptions in addition to the main one.
 func (r overview) others() []otherSubscription {
 	others := []otherSubscription{}
 	for _, s := range r.Subscriptions[min(1, len(r.Subscriptions)):] {
@@ -180,7 +180,7 @@ func (r overview) price(id string) *readmodel.PriceRow {
 	return &r.Prices[i]
 }
 
-// card returns nil where there is none, or its key is gone.
+// card returns nil if there is no card, or its key is gone.
 func (a *API) card(call *web.Call, rows []readmodel.CardRow) (*paymentMethodResponse, error) {
 	if len(rows) == 0 {
 		return nil, nil
@@ -234,7 +234,7 @@ func (r overview) dispute(invoice string) *invoiceDispute {
 	return nil
 }
 
-// open returns what was sealed for the caller's account, nil for nothing and for what nobody can open any more.
+// open decrypts data of the caller's account. It returns nil for nil, and if the key is gone.
 func (a *API) open(call *web.Call, sealed []byte, use string) (*string, error) {
 	if sealed == nil {
 		return nil, nil
@@ -244,7 +244,7 @@ func (a *API) open(call *web.Call, sealed []byte, use string) (*string, error) {
 	case keyring.Gone(err):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("opening what is sealed of billing: %w", err)
+		return nil, fmt.Errorf("decrypting billing data: %w", err)
 	}
 	return new(string(plain)), nil
 }

@@ -13,12 +13,12 @@ import (
 type product struct {
 	Name               string   `json:"name" doc:"The name of the plan, for people."`
 	PriceID            *string  `json:"price_id" doc:"The id to subscribe with."`
-	MonthlyCost        *int64   `json:"monthly_cost" ge:"0" doc:"The amount in whole units of the currency, such as dollars; null where it is no whole number of them."`
-	Amount             int64    `json:"amount" ge:"0" doc:"What a month costs, in minor units of the currency."`
-	Currency           *string  `json:"currency" doc:"The currency, in the three letters of ISO 4217, in lower case; null for a plan that costs nothing."`
+	MonthlyCost        *int64   `json:"monthly_cost" ge:"0" doc:"The amount in whole units of the currency, such as dollars; null if it is not a whole number."`
+	Amount             int64    `json:"amount" ge:"0" doc:"The monthly price, in minor units of the currency."`
+	Currency           *string  `json:"currency" doc:"The currency, in the three letters of ISO 4217, in lower case; null for a free plan."`
 	AdditionalUnitCost *float64 `json:"additional_unit_cost" ge:"0" doc:"of chars_per_unit characters past char_limit, in units of the currency"`
 	CharLimit          *int64   `json:"char_limit" ge:"0" doc:"characters in a month"`
-	CharsPerUnit       *int64   `json:"chars_per_unit" ge:"0" doc:"How many characters additional_unit_cost pays for."`
+	CharsPerUnit       *int64   `json:"chars_per_unit" ge:"0" doc:"The number of characters for additional_unit_cost."`
 }
 
 var onSale = readapi.From(readmodel.PricesView, `where on_sale order by currency, amount, price_id`,
@@ -40,9 +40,9 @@ func (a *API) products(call *web.Call, _ struct{}) (web.Reply, error) {
 	return web.JSON(all), nil
 }
 
-// freeProduct is the plan that costs nothing.
+// freeProduct returns the free plan.
 func freeProduct() product {
-	free, _ := plan.Lookup(plan.Free) // which exists
+	free, _ := plan.Lookup(plan.Free) // it exists
 	return product{Name: "Free", MonthlyCost: new(int64(0)), CharLimit: &free.Characters}
 }
 

@@ -1,4 +1,4 @@
-// Package changes serves the stream of the changes of an account.
+// Package changes serves a stream of an account's changes.
 package changes
 
 import (
@@ -22,7 +22,7 @@ type API struct {
 	Length    time.Duration // of a stream, after which the client resumes; default 1 h
 }
 
-// Beyond the length of a stream there is time for its last write.
+// lastWrite is time for the last write after the length of a stream.
 const lastWrite = time.Minute
 
 // Routes returns the rows for the public route table.
@@ -30,7 +30,7 @@ func (a *API) Routes() []web.Route {
 	a.Heartbeat, a.Length = cmp.Or(a.Heartbeat, 20*time.Second), cmp.Or(a.Length, time.Hour)
 	return []web.Route{
 		web.Get("/v1/account/events", a.listen, web.Resumed(a.Length+lastWrite), web.Tag("Account"),
-			web.Summary("What changes, as it changes"), web.Description(description()),
+			web.Summary("Changes of the account, as they happen"), web.Description(description()),
 			web.ReturnsMedia([]string{"text/event-stream"}, web.Means("Server-sent events, until the client leaves"),
 				web.SendsHeaders[streamHeaders]()),
 			web.Refuses(http.StatusTooManyRequests, http.StatusServiceUnavailable)),
@@ -42,19 +42,19 @@ func description() string {
 	for _, part := range changes.Parts {
 		parts = append(parts, "`"+string(part)+"`")
 	}
-	return "Server-sent events that name what to read again: the event is " + strings.Join(parts, ", ") + ", or `" +
+	return "Server-sent events that name the changed data: the event is " + strings.Join(parts, ", ") + ", or `" +
 		string(changes.Reset) + "` for all of them, which comes first. The data is `{\"position\": \"…\"}`: a request " +
-		"with this `x-recital-min-position` shows the change. Several changes of one kind may be told as one. The ids " +
+		"with this `x-recital-min-position` shows the change. Changes of one kind may be combined. The ids " +
 		"resume the stream, on any instance. A stream ends after an hour, and when its API key or session does."
 }
 
 type streamHeaders struct {
-	Buffering string `header:"x-accel-buffering" literal:"no" doc:"Tells proxies to pass each event on as it comes."`
+	Buffering string `header:"x-accel-buffering" literal:"no" doc:"Makes proxies forward each event immediately."`
 }
 
 type listenInput struct {
-	LastEventID string `header:"last-event-id" maxlen:"64" doc:"The id of the last event that was received. Browsers send it when they connect again."`
-	After       string `query:"after" maxlen:"64" doc:"The same for a first connection: browsers let no page set the header."`
+	LastEventID string `header:"last-event-id" maxlen:"64" doc:"The id of the last received event. Browsers send it when they reconnect."`
+	After       string `query:"after" maxlen:"64" doc:"The same for a first connection, because pages cannot set the header."`
 }
 
 func (a *API) listen(call *web.Call, in listenInput) (web.Reply, error) {
@@ -76,10 +76,10 @@ func (a *API) listen(call *web.Call, in listenInput) (web.Reply, error) {
 // tryLater is the time after which a refused client may connect again.
 const tryLater = 10 * time.Second
 
-// opening tells the browser after how many milliseconds to connect again.
+// opening tells the browser to reconnect after this many milliseconds.
 const opening = "retry: 2000\n\n"
 
-// write writes changes until the stream ends because of its length. Then the client resumes.
+// write writes changes until the stream reaches its maximum length. Then the client resumes.
 func (a *API) write(ctx context.Context, w io.Writer, stream *changes.Stream) error {
 	if _, err := io.WriteString(w, opening); err != nil {
 		return err
@@ -99,7 +99,7 @@ func (a *API) write(ctx context.Context, w io.Writer, stream *changes.Stream) er
 		}
 		if len(delivered) == 0 {
 			out.WriteString(":\n")
-			if position != nil { // without data, it is an id alone
+			if position != nil { // an id without data is no event, but moves the client on
 				fmt.Fprintf(&out, "id: %s\n", position)
 			}
 			out.WriteString("\n")

@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { webtest.Main(m) }
 
-// patience bounds what is waited for on a machine that is busy; nothing is timed.
+// patience bounds each wait on a busy machine; nothing is timed.
 const patience = time.Minute
 
 // desk serves the changes of a log that the test writes, from position 10.
@@ -77,7 +77,7 @@ func (d *desk) use(n uint64) {
 	d.Note(eventlog.Recorded{Position: at(n), Stream: "usage-a1-1764000000", Type: "usage-settled"})
 }
 
-// request sends a request of account a1, whose response is not read yet.
+// request sends a request of account a1, and leaves its response unread.
 func (d *desk) request(method, query string, headers ...string) *http.Response {
 	d.t.Helper()
 	request, err := http.NewRequestWithContext(d.t.Context(), method, d.url+query, nil)
@@ -111,7 +111,7 @@ func (d *desk) listen(query string, headers ...string) *listener {
 	return l
 }
 
-// next returns the next block, and an error where the stream has ended.
+// next returns the next block, and an error at the end of the stream.
 func (l *listener) next() (string, error) {
 	var block strings.Builder
 	for {
@@ -181,7 +181,7 @@ func TestAStreamEndsWithItsCredential(t *testing.T) {
 	d.requireClosed()
 }
 
-// A client that reads nothing holds up nobody, and learns of the last change when it reads again.
+// A client that stops reading does not hold up other clients, and gets the last change when it reads again.
 func TestASlowReaderIsToldTheLastChange(t *testing.T) {
 	d := newDesk(t, changes.Config{}, readapi.API{})
 	slow, quick := d.listen("", "Last-Event-ID", "10/10"), d.listen("", "Last-Event-ID", "10/10")
@@ -231,7 +231,7 @@ func TestAStreamEndsWhenTheServerDrains(t *testing.T) {
 		d := newDesk(t, changes.Config{}, readapi.API{})
 		l = d.listen("")
 		l.requireChange("reset", "10/10")
-	}) // its end waits until all connections are closed
+	}) // its cleanup waits until all connections are closed
 	_, err := l.next()
 	require.Error(t, err)
 	require.False(t, errors.Is(err, context.DeadlineExceeded))

@@ -21,18 +21,18 @@ type audioRequest struct {
 	conditional.Headers
 }
 
-// audio plays a clip. The signature is verified first, so that nobody learns which clips exist; it is valid as long as
-// the clip exists.
+// audio plays a clip. It verifies the signature first, so that the ids of clips cannot be probed; a signature is valid
+// until the clip is deleted.
 func (a *API) audio(call *web.Call, in audioRequest) (web.Reply, error) {
 	if !a.Links.Verify(links.ClipAudio, in.ID, in.Signature) {
-		return web.Reply{}, domain.Refuse(domain.Denied, "The address is not one that was given out for this clip")
+		return web.Reply{}, domain.Refuse(domain.Denied, "The signature is not valid for this clip")
 	}
 	reply, err := a.play(call, in)
 	switch {
 	case errors.Is(err, blobs.ErrNotFound):
-		return reply, domain.Refuse(domain.NotFound, "The audio of the clip is not there")
+		return reply, domain.Refuse(domain.NotFound, "The audio of the clip is missing")
 	case keyring.Gone(err):
-		return reply, domain.Refuse(domain.NotFound, "The audio of the clip cannot be read any more")
+		return reply, domain.Refuse(domain.NotFound, "The audio of the clip can no longer be read")
 	}
 	return reply, err
 }
@@ -54,18 +54,18 @@ func (a *API) play(call *web.Call, in audioRequest) (web.Reply, error) {
 	return content.Serve(call, in.Headers)
 }
 
-// part opens the audio before the head of the reply is sent, so that what is wrong with it is the reply.
+// part opens the audio before the head of the reply is sent, so that an error can still be the reply.
 func (a *API) part(call *web.Call, row readmodel.ClipRow, part conditional.Part) (web.Reply, error) {
 	reader, err := a.Sealed.Open(call, row.Account, blobs.Address(row.Blob), part.Offset, part.Length)
 	if err != nil {
 		return web.Reply{}, fmt.Errorf("playing a clip: %w", err)
 	}
-	context.AfterFunc(call, func() { _ = reader.Close() }) // also where the stream never starts
+	context.AfterFunc(call, func() { _ = reader.Close() }) // also if the stream never starts
 	return web.Stream(row.MediaType,
 		func(_ context.Context, w io.Writer) error { return send(w, reader, part) }).WithLength(part.Length), nil
 }
 
-// sendPiece is how much of a blob is in memory at once, in bytes.
+// sendPiece is the number of bytes of a blob in memory at a time.
 const sendPiece = 64 << 10
 
 func send(w io.Writer, reader io.Reader, part conditional.Part) error {

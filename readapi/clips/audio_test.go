@@ -11,7 +11,7 @@ import (
 	"github.com/recital-tts/recital/internal/http/links"
 )
 
-// Audio that was not sealed for its clip and account is never played, even by somebody who can write to the store.
+// Audio that was not encrypted for its clip and account is never played, even if an attacker can write to the store.
 func TestAForgedBlobIsNotPlayed(t *testing.T) {
 	s := newShelf(t)
 	id, other := s.save("a1", "one"), s.save("a1", "two")
@@ -41,7 +41,7 @@ func TestAForgedBlobIsNotPlayed(t *testing.T) {
 	}
 }
 
-// link returns where a clip is played.
+// link returns the address of a clip's audio.
 func (s *shelf) link(id string) string {
 	address := links.New("", []byte("secret")).ClipAudio("", id)
 	return s.url + address[strings.Index(address, "/v1/"):]

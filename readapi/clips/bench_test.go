@@ -20,10 +20,10 @@ import (
 	"github.com/recital-tts/recital/readapi"
 )
 
-// BenchmarkClipList reads pages of an account with many clips, in each order, beside a bare query of the same clips:
-// one that knows where its page begins, counts nothing, and decrypts nothing. Half of the clips are of one voice, and a
-// language is rare. A figure is the median of one page, over HTTP; "filtered" is the slowest of pages by a frequent and
-// by a rare language and by debug. How fast the clips became rows, from the log, is clips/s.
+// BenchmarkClipList reads pages of an account with many clips, in each order, compared with a bare query of the same
+// clips, which knows the start of its page, and neither counts nor decrypts. Half of the clips are of one voice, and a
+// language is rare. A figure is the median time of a page, over HTTP; "filtered" is the slowest of pages by a frequent
+// and by a rare language and by debug. clips/s is the rate of the projection.
 func BenchmarkClipList(b *testing.B) {
 	for _, n := range []int{benchtest.Size(10_000, 1000), benchtest.Size(1_000_000, 3000)} {
 		s := newShelf(b)
@@ -41,7 +41,7 @@ func BenchmarkClipList(b *testing.B) {
 	}
 }
 
-// benchPage is the size of a page, that of a request which does not say it.
+// benchPage is the default size of a page.
 const benchPage = 12
 
 func (s *shelf) benchmarkOrder(b *testing.B, n int64, by, order string) {
@@ -86,7 +86,7 @@ func (s *shelf) timeList(b *testing.B, by, order string, page int64, filter stri
 	return took.Seconds() * 1000
 }
 
-// timeBare takes the time of a query that begins at the page's first clip, which was looked up before.
+// timeBare measures a query that begins at the page's first clip, which was looked up before.
 func (s *shelf) timeBare(b *testing.B, by, order string, page int64) float64 {
 	b.Helper()
 	by = clipOrders[by].by

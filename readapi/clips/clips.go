@@ -25,7 +25,7 @@ type API struct {
 	Links  links.Links
 }
 
-// Routes returns the rows for the public route table. Who knows a clip's id may see it, as the interface has it.
+// Routes returns the rows for the public route table. By the interface, a clip is public to every caller with its id.
 func (a *API) Routes() []web.Route {
 	reads, tag := web.Reads(readmodel.ClipsView.View), web.Tag("Account")
 	audioTypes, sends := []string{"*/*"}, web.Sends("accept-ranges", "etag", "cache-control")
@@ -34,14 +34,14 @@ func (a *API) Routes() []web.Route {
 			web.Reads(readmodel.ClipsView.View,
 				readmodel.ClipsByTimeView.View, readmodel.ClipsByLengthView.View, readmodel.ClipsByVoiceView.View),
 			web.Description("The clips of the account, sorted and filtered by the parameters. A page "+
-				"behind the last one is empty."),
+				"after the last one is empty."),
 			web.Returns[clipsResponse]()),
 		web.Get("/v1/account/clip/{clip_id}", a.one, web.Public(), reads, tag, web.Summary("A saved clip"),
-			web.Description("A clip is public to everybody who knows its id."),
+			web.Description("A clip is public to every caller with its id."),
 			web.Returns[Clip](), web.Refuses(404)),
 		web.Get("/v1/account/clip/{clip_id}/audio", a.audio, web.Public(), reads, tag,
 			web.Summary("The audio of a clip, by its signed address"),
-			web.Description("The signature in the address admits, so no credential is needed. Parts of "+
+			web.Description("The signature in the address replaces a credential. Parts of "+
 				"the audio can be requested."),
 			web.ReturnsMedia(audioTypes, sends),
 			web.ReturnsMedia(audioTypes, web.Status(206), sends, web.Sends("content-range")),
@@ -52,18 +52,18 @@ func (a *API) Routes() []web.Route {
 // Clip is the record of that name in the interface.
 type Clip struct {
 	ID        string  `json:"id" doc:"The id by which the clip is read and deleted."`
-	URL       string  `json:"url" format:"uri" minlen:"1" maxlen:"2083" doc:"where the audio can be played"`
-	Voice     string  `json:"voice" doc:"The id of the voice that speaks."`
-	Timestamp int64   `json:"timestamp" doc:"When the clip was made, in Unix seconds."`
-	Text      *string `json:"text" doc:"The text that is spoken; null when it can no longer be read."`
+	URL       string  `json:"url" format:"uri" minlen:"1" maxlen:"2083" doc:"the address of the audio"`
+	Voice     string  `json:"voice" doc:"The id of the voice."`
+	Timestamp int64   `json:"timestamp" doc:"The time of creation, in Unix seconds."`
+	Text      *string `json:"text" doc:"The spoken text; null if it can no longer be read."`
 	Speed     float64 `json:"speed" nullable:"true" ge:"0.25" le:"2" doc:"The factor on the pace of the voice."`
-	Language  string  `json:"language" nullable:"true" doc:"The language that was asked for, such as en, or else the one that was detected."`
-	Debug     bool    `json:"debug" default:"false" doc:"True when the parameter debug asked for the clip, false when a session of a browser made it."`
+	Language  string  `json:"language" nullable:"true" doc:"The requested language, such as en, or the detected one."`
+	Debug     bool    `json:"debug" default:"false" doc:"True if the request saved the clip by debug, false if a browser session made it."`
 
-	MediaType string `json:"media_type" doc:"What the audio is, such as audio/mpeg."`
+	MediaType string `json:"media_type" doc:"The media type of the audio, such as audio/mpeg."`
 
-	OriginalText     *string `json:"original_text,omitempty" doc:"what the request said the text is a translation of"`
-	OriginalLanguage *string `json:"original_language,omitempty" doc:"what the request said the original is in"`
+	OriginalText     *string `json:"original_text,omitempty" doc:"the original of a translated text, from the request"`
+	OriginalLanguage *string `json:"original_language,omitempty" doc:"the language of the original, from the request"`
 }
 
 var (
@@ -90,7 +90,7 @@ func (a *API) show(call *web.Call, row readmodel.ClipRow) (Clip, error) {
 	if err != nil {
 		return Clip{}, err
 	}
-	language := row.Language // that was spoken
+	language := row.Language // the spoken one
 	if content.Language != "" {
 		language = content.Language
 	}
@@ -102,16 +102,17 @@ func (a *API) show(call *web.Call, row readmodel.ClipRow) (Clip, error) {
 	}, nil
 }
 
-// content is what was sealed of a request.
+// content is the encrypted part of a clip.
 type content struct {
-	Text     *string `json:"text"`     // nil when it cannot be read any more
-	Language string  `json:"language"` // that was asked for; "" where it was to be detected
+	Text     *string `json:"text"`     // nil if its key is gone
+	Language string  `json:"language"` // of the request; "" if it was to be detected
 
-	OriginalText     *string `json:"originalText"` // nil where the request had none
+	OriginalText     *string `json:"originalText"` // nil if the request had none
 	OriginalLanguage *string `json:"originalLanguage"`
 }
 
-// content returns nothing when its key is gone for ever: the clip can still be played and deleted.
+// content decrypts the content of a clip. It is empty if the key is gone for ever: the clip can still be played and
+// deleted.
 func (a *API) content(ctx context.Context, row readmodel.ClipRow) (c content, err error) {
 	plain, err := a.Keys.Open(ctx, row.Account, row.Sealed, row.ContentUse())
 	if keyring.Gone(err) {
@@ -121,12 +122,12 @@ func (a *API) content(ctx context.Context, row readmodel.ClipRow) (c content, er
 		return content{}, fmt.Errorf("reading a clip: %w", err)
 	}
 	if json.Unmarshal(plain, &c) != nil || c.Text == nil {
-		return content{}, errors.New("reading a clip: what was sealed is not a clip's content") // the cause might quote it
+		return content{}, errors.New("reading a clip: the decrypted data is no clip's content") // the cause might quote it
 	}
 	return c, nil
 }
 
-// languageFilter returns a language as the engine writes it: pt-br, not pt_BR.
+// languageFilter returns a language in the engine's spelling: pt-br, not pt_BR.
 func languageFilter(given *string) string {
 	if given == nil {
 		return ""

@@ -85,7 +85,7 @@ func (s *shelf) put(account string, address blobs.Address) blobs.Blob {
 	return blob
 }
 
-// save puts a clip there, with its audio, and gives its id.
+// save saves a clip with its audio, and returns its id.
 func (s *shelf) save(account, text string, change ...func(*clip.Saved)) string {
 	s.t.Helper()
 	return s.saveContent(account, clip.Content{Text: text, OriginalText: "the original", Solver: "any"}, change...)
@@ -114,13 +114,13 @@ func (s *shelf) saveContent(account string, said clip.Content, change ...func(*c
 	return id
 }
 
-// answer is a reply to a request without a key, unless one is given.
+// answer returns the reply to a request; an empty key sends none.
 func (s *shelf) answer(method, address, key string, headers ...string) (*http.Response, string) {
 	s.t.Helper()
 	return webtest.Send(s.t, method, address, "", append(headers, "x-api-key", key)...)
 }
 
-// list is a page of an account's clips.
+// list returns a page of an account's clips.
 func (s *shelf) list(account, query string) clipsResponse {
 	s.t.Helper()
 	response, body := s.answer(http.MethodGet, s.url+"/v1/account/clips"+query, account)
@@ -253,7 +253,7 @@ func TestWhatListsRefuse(t *testing.T) {
 }
 
 func TestPagesShowEachClipOnceInOrder(t *testing.T) {
-	// given clips of which many are alike in what they are sorted by
+	// given clips, many of which are equal in the columns of an order
 	s := newShelf(t)
 	type row struct {
 		id, voice string
@@ -335,9 +335,9 @@ func TestWhatWasSealedEndsWithItsKey(t *testing.T) {
 	response, body := s.answer(http.MethodGet, page.Clips[0].URL, "")
 	require.Equal(t, http.StatusNotFound, response.StatusCode, body)
 
-	// but a keyring that does not answer now is no reason to show less
+	// but if the keyring is unavailable, the request fails
 	other := s.save("a2", "there")
-	s.keys = s.openKeys() // which has nothing at hand
+	s.keys = s.openKeys() // with an empty cache
 	made := links.New("", []byte("secret"))
 	server := s.serve(made)
 	_, err := s.Pool.Exec(t.Context(), `alter schema keyring rename to keyring_away`)
@@ -421,7 +421,7 @@ func TestTheAudioIsForThoseWhoHaveItsAddressWhileTheClipIsThere(t *testing.T) {
 		require.Equal(t, http.StatusForbidden, response.StatusCode, "nobody learns which clips there are")
 	}
 
-	// when its blob is lost, then the reply says so
+	// when its blob is lost, then the reply is a 404
 	blob, err := s.store.Stat(t.Context(), s.blobOf(id))
 	require.NoError(t, err)
 	require.NoError(t, s.store.Delete(t.Context(), blob.Address))
@@ -429,7 +429,7 @@ func TestTheAudioIsForThoseWhoHaveItsAddressWhileTheClipIsThere(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, response.StatusCode)
 	require.EqualValues(t, 1, s.list("a1", "").TotalClips)
 
-	// when the clip is deleted, then its address is worth nothing
+	// when the clip is deleted, then its address no longer works
 	s.Append(s.t, clip.Stream(id), 0, clip.Deleted{Clip: id, Account: "a1", Blob: string(blob.Address), At: noon})
 	response, _ = s.answer(http.MethodGet, address, "")
 	require.Equal(t, http.StatusNotFound, response.StatusCode)

@@ -9,26 +9,26 @@ import (
 	"github.com/recital-tts/recital/readapi"
 )
 
-// maxPageSize bounds the memory of a page; a larger page_size is cut to it, which the reply shows.
+// maxPageSize bounds the memory of a page; a larger page_size is reduced to it, as the reply shows.
 const maxPageSize = 1000
 
 type clipsRequest struct {
 	Page      int     `query:"page" default:"1" gt:"0" doc:"The page, counted from 1." example:"1"`
-	PageSize  int     `query:"page_size" default:"12" gt:"0" doc:"How many clips a page has. More than 1000 are taken as 1000." example:"12"`
-	Language  *string `query:"language" doc:"only clips in this language, or this region of it"`
-	SortBy    string  `query:"sort_by" default:"timestamp" literal:"timestamp,text_length,voice" doc:"What the clips are sorted by: the time at which they were made, the length of their text, or the id of their voice." example:"timestamp"`
+	PageSize  int     `query:"page_size" default:"12" gt:"0" doc:"The number of clips on a page. More than 1000 are taken as 1000." example:"12"`
+	Language  *string `query:"language" doc:"only clips in this language or regional variant"`
+	SortBy    string  `query:"sort_by" default:"timestamp" literal:"timestamp,text_length,voice" doc:"The order of the clips: by time of creation, length of the text, or id of the voice." example:"timestamp"`
 	SortOrder string  `query:"sort_order" default:"desc" literal:"asc,desc" doc:"Ascending or descending." example:"desc"`
-	Debug     bool    `query:"debug" default:"false" doc:"only clips that a request saved by debug"`
-	MediaType string  `query:"media_type" maxlen:"100" doc:"Only clips whose audio is this, such as audio/wav."`
+	Debug     bool    `query:"debug" default:"false" doc:"only clips that requests saved by debug"`
+	MediaType string  `query:"media_type" maxlen:"100" doc:"Only clips of this media type, such as audio/wav."`
 	Voice     string  `query:"voice" maxlen:"200" doc:"Only clips of the voice with this id. They are sorted by timestamp."`
-	Since     *int64  `query:"since" ge:"0" le:"253402300799" doc:"Only clips that were made then or later, in Unix seconds. With it they are sorted by timestamp."`
-	Until     *int64  `query:"until" ge:"0" le:"253402300799" doc:"Only clips that were made earlier, in Unix seconds. With it they are sorted by timestamp."`
+	Since     *int64  `query:"since" ge:"0" le:"253402300799" doc:"Only clips from this time on, in Unix seconds. They are sorted by timestamp."`
+	Until     *int64  `query:"until" ge:"0" le:"253402300799" doc:"Only clips from before this time, in Unix seconds. They are sorted by timestamp."`
 }
 
-// bounded reports whether the clips are a stretch of an order, rather than all of it.
+// bounded reports whether the clips are a part of an order, rather than all of it.
 func (r clipsRequest) bounded() bool { return r.Voice != "" || r.Since != nil || r.Until != nil }
 
-// order returns what a query sorts by. The clips of a voice are side by side in the order by voices, sorted by time.
+// order returns the order of a query. The clips of a voice are adjacent in the order by voice, sorted by time.
 func (r clipsRequest) order() string {
 	if r.Voice != "" {
 		return "voice"
@@ -36,7 +36,7 @@ func (r clipsRequest) order() string {
 	return r.SortBy
 }
 
-// bounds are where the stretch begins and ends, as further parameters of a bounded query.
+// bounds returns the ends of the part, as further parameters of a bounded query.
 func (r clipsRequest) bounds() []any {
 	since, until := math.Inf(-1), math.Inf(1)
 	if r.Since != nil {
@@ -54,17 +54,17 @@ func (r clipsRequest) bounds() []any {
 type clipsResponse struct {
 	Clips      []Clip `json:"clips" doc:"The clips of the page."`
 	Page       int    `json:"page" gt:"0" doc:"The page, counted from 1."`
-	PageSize   int    `json:"page_size" gt:"0" doc:"How many clips a page has."`
-	TotalClips int64  `json:"total_clips" ge:"0" doc:"How many clips there are on all pages."`
-	TotalPages int64  `json:"total_pages" ge:"0" doc:"How many pages there are."`
+	PageSize   int    `json:"page_size" gt:"0" doc:"The number of clips on a page."`
+	TotalClips int64  `json:"total_clips" ge:"0" doc:"The number of clips on all pages."`
+	TotalPages int64  `json:"total_pages" ge:"0" doc:"The number of pages."`
 }
 
-// clipOrder is an order of clips by columns. It is total: the same clip never comes on two pages, and none is left out.
+// clipOrder is an order of clips by columns. It is total, so that each clip is on exactly one page.
 type clipOrder struct {
 	ranges readmodel.View
 	by     string
-	// begins and ends compare a row with the bounds ($7 and $8 in Unix seconds, $9 a voice): it comes before them; ""
-	// where the order has no bounds
+	// begins and ends are conditions for rows before the bounds ($7 and $8 in Unix seconds, $9 a voice); "" if the order
+	// has no bounds
 	begins, ends string
 }
 
@@ -110,21 +110,21 @@ var fromClips = ` from ` + readmodel.ClipsView.SQL()
 const filter = ` where account_id = $1 and (debug or not $3::boolean) and ($6::text = '' or media_type = $6)
 	and ($2::text = '' or language = $2 or starts_with(language, $2 || '-'))`
 
-// page returns the query of a page of $4 clips after the first $5 of those in the bounds, and of how many clips these
-// are. The counts of ranges say in which range the page begins, and how many of its clips come before; so no more is
-// read than these, which are at most 4,000, and the page.
+// page returns the query of a page of $4 clips after the first $5 clips within the bounds, and of the number of all
+// clips within them. The counts of ranges tell in which range the page begins, and the number of its clips before the
+// page; so the query reads only the range, which has at most 4,000 clips, and the page.
 func (o clipOrder) page(filtered, bounded, descending bool) readapi.Rows[clipsPage] {
 	after := `account_id = $1 and (` + o.by + `) >= (select ` + o.by + ` from start) order by ` + o.by
 	ids := `select clip_id` + fromClips + ` where ` + after + `
 		offset (select skip from start) limit (select size from page)`
-	if filtered { // the clips of each language, debug and media type have an index in this order
+	if filtered { // each language, debug and media type has an index of its clips in this order
 		ids = `select clip_id from (` + o.facets() + ` cross join lateral (
 				select ` + o.by + fromClips + ` where ` + inFacet + ` and ` + after + `
 				limit (select skip + size from start, page)) as found) as found
 			order by ` + o.by + ` offset (select skip from start) limit (select size from page)`
 	}
 	first, direction := `before`, ``
-	if descending { // as far from the other end
+	if descending { // the same distance from the other end
 		first, direction = `greatest(after - $4, 0)`, ` desc`
 	}
 	return readapi.Rows[clipsPage]{Doing: "reading clips", SQL: `
@@ -145,13 +145,13 @@ func (o clipOrder) page(filtered, bounded, descending bool) readapi.Rows[clipsPa
 
 const inFacet = `language = facets.language and debug = facets.debug and media_type = facets.media_type`
 
-// facets returns the start of a query that begins with the combinations of language, debug and media type.
+// facets returns the start of a query over the combinations of language, debug and media type.
 func (o clipOrder) facets() string {
 	return `select found.* from (select distinct language, debug, media_type` + o.fromRanges() + `) as facets`
 }
 
-// bounds returns a query of how many clips come before the first one that is asked for, and before what follows the
-// last one.
+// bounds returns a query of the number of clips before the first one within the bounds, and before the first one after
+// them.
 func (o clipOrder) bounds(filtered, bounded bool) string {
 	if !bounded {
 		return `select 0::bigint as low, coalesce(sum(clips), 0)::bigint as high from ranges`
@@ -160,8 +160,8 @@ func (o clipOrder) bounds(filtered, bounded bool) string {
 		coalesce((` + o.before(o.ends, filtered) + `), 0) as high`
 }
 
-// before returns a query of how many clips fulfil a condition that those up to a place of the order do: the ones before
-// the last range that has any, and some of this one.
+// before returns a query of the number of clips that meet a condition, which holds for the clips up to a place in the
+// order: all clips before the last range that has any, and some of this range.
 func (o clipOrder) before(condition string, filtered bool) string {
 	last := `(last.` + strings.ReplaceAll(o.by, ", ", ", last.") + `)`
 	some := `account_id = $1 and (` + o.by + `) >= ` + last + ` and ` + condition

@@ -15,7 +15,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// plainPage selects a page in the plain way: it counts all, and skips what comes before.
+// plainPage selects a page in the plain way: it counts all clips, and skips those before the page.
 const plainPage = `with filtered as (
 	select clip_id, characters, saved_at, voice from read_v3.clips
 	where account_id = 'big' and ($1 = '' or language = $1 or starts_with(language, $1 || '-')) and (debug or not $2)
@@ -24,8 +24,8 @@ const plainPage = `with filtered as (
 select (select count(*) from filtered), array(select clip_id from filtered order by %s limit $3 offset $4)`
 
 func TestPagesOfManyClipsAreThoseOfAPlainQuery(t *testing.T) {
-	// given so many clips that each order has several ranges, a third of which were saved at one instant by one voice,
-	// and of which many were deleted
+	// given enough clips for several ranges in each order, a third of them saved at one instant by one voice, and many of
+	// them deleted
 	s := newShelf(t)
 	n := 0
 	ids := s.fill(12_000, func(c *clip.Saved) {
@@ -75,7 +75,7 @@ func TestPagesOfManyClipsAreThoseOfAPlainQuery(t *testing.T) {
 		require.Equal(rt, want, got)
 	})
 
-	// and no page reads far: however alike clips are, ranges are short
+	// and every page reads little: ranges are short, even among equal clips
 	var longest int64
 	require.NoError(t, s.Pool.QueryRow(t.Context(), `select max(clips)::bigint from (
 		select sum(clips) as clips from read_v3.clips_by_voice group by voice, saved_at, clip_id) as ranges`).Scan(&longest))
@@ -88,7 +88,7 @@ type stretch struct {
 	since, until float64
 }
 
-// drawBounds draws what only the order by time can be bounded by.
+// drawBounds draws the bounds that only the order by time can have.
 func drawBounds(rt *rapid.T, by string) stretch {
 	all := stretch{since: math.Inf(-1), until: math.Inf(1)}
 	if by != "timestamp" || rapid.Bool().Draw(rt, "unbounded") {
@@ -118,7 +118,7 @@ func (s stretch) query() string {
 	return query
 }
 
-// appendClips appends events to a stream of clips, and returns where they are in the log.
+// appendClips appends events to a stream of clips, and returns their position in the log.
 func (s *shelf) appendClips(events []any) eventlog.Position {
 	s.t.Helper()
 	meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: noon}

@@ -35,7 +35,7 @@ func (o Owned) First(ctx context.Context, account string, limit int) (ids []stri
 	return ids, err
 }
 
-// Count returns how many clips an account has.
+// Count returns the number of an account's clips.
 func (o Owned) Count(ctx context.Context, account string) (clips int64, err error) {
 	rows, _, err := countQuery.Select(ctx, o.Models, account)
 	if err != nil {
@@ -50,7 +50,7 @@ type Erasures struct{ Pool *pgxpool.Pool }
 var erasuresQuery = `select coalesce(sum(clips), 0)::bigint from ` + readmodel.ToDoEraseClipsView.SQL() + `
 	join ` + readmodel.ClipsByTimeView.SQL() + ` on account_id = item`
 
-// Clips returns how many there are.
+// Clips returns the number of clips that are due for deletion.
 func (e Erasures) Clips(ctx context.Context) (clips int64, err error) {
 	if err := e.Pool.QueryRow(ctx, erasuresQuery).Scan(&clips); err != nil {
 		return 0, fmt.Errorf("counting the clips of closed accounts: %w", err)
@@ -58,19 +58,19 @@ func (e Erasures) Clips(ctx context.Context) (clips int64, err error) {
 	return clips, nil
 }
 
-// Blobs finds which blobs belong to clips.
+// Blobs finds blobs that belong to clips.
 type Blobs struct{ Pool *pgxpool.Pool }
 
-// Shown returns those of the addresses that belong to a clip of the read model.
+// Shown returns the addresses that belong to a clip of the read model.
 func (b Blobs) Shown(ctx context.Context, addresses []blobs.Address) (map[blobs.Address]bool, error) {
 	rows, err := b.Pool.Query(ctx, `select blob`+fromClips+` where blob = any($1)`, addresses)
 	if err != nil {
-		return nil, fmt.Errorf("looking blobs up: %w", err)
+		return nil, fmt.Errorf("looking up blobs: %w", err)
 	}
 	shown := map[blobs.Address]bool{}
 	var address blobs.Address
 	if _, err := pgx.ForEachRow(rows, []any{&address}, func() error { shown[address] = true; return nil }); err != nil {
-		return nil, fmt.Errorf("looking blobs up: %w", err)
+		return nil, fmt.Errorf("looking up blobs: %w", err)
 	}
 	return shown, nil
 }

@@ -25,7 +25,7 @@ func TestTheClipsThatAnAccountOwns(t *testing.T) {
 		require.Equal(t, want, count)
 	}
 
-	// when accounts close, then theirs are those to erase
+	// when accounts close, then their clips are due for deletion
 	erasures := Erasures{Pool: s.Pool}
 	for closed, want := range map[string]int64{"a1": 3, "a3": 3} {
 		s.Write(s.t, account.Stream(closed), account.Closed{Account: closed, At: noon})

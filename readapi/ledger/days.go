@@ -9,7 +9,7 @@ import (
 	"github.com/recital-tts/recital/readapi"
 )
 
-// shownDays is the number of days in the history, with the current one.
+// shownDays is the number of days in the history, including the current one.
 const shownDays = 366
 
 type dailyUsageHistoryItem struct {

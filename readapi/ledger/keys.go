@@ -9,7 +9,7 @@ import (
 )
 
 type keyUsageRequest struct {
-	Days int `query:"days" default:"30" ge:"1" le:"366" doc:"How many days, the current one included." example:"30"`
+	Days int `query:"days" default:"30" ge:"1" le:"366" doc:"The number of days, including the current one." example:"30"`
 }
 
 type keyUsageItem struct {
@@ -24,7 +24,7 @@ type keySum struct {
 	LastDay    time.Time
 }
 
-// keysQuery sums up what each key of an account ($1) has spoken from a day on ($2).
+// keysQuery sums up the characters by key of an account ($1) from a day on ($2).
 var keysQuery = readapi.Rows[keySum]{
 	SQL: "select api_key, sum(characters)::bigint, max(day) from " + readmodel.KeyUsageView.SQL() +
 		" where account_id = $1 and day >= $2 group by api_key order by 2 desc, 1 limit 100",

@@ -1,4 +1,4 @@
-// Package ledger serves the histories of what accounts have used.
+// Package ledger serves the usage histories of accounts.
 package ledger
 
 import (
@@ -12,7 +12,7 @@ import (
 // API serves the histories from the read models.
 type API struct {
 	Models readapi.Models
-	Now    func() time.Time // of plans and their periods
+	Now    func() time.Time // selects plans and their periods
 }
 
 // Routes returns the rows for the public route table.
@@ -20,20 +20,20 @@ func (a *API) Routes() []web.Route {
 	return []web.Route{
 		web.Get("/v1/account/billing_history", a.periods, web.Tag("Account"),
 			web.Reads(readmodel.AccountsView.View, readmodel.UsagePeriodsView.View),
-			web.Summary("What was used in each period, the current one first"),
+			web.Summary("The usage of each period, the current one first"),
 			web.Description("One element for each billing period of the account."),
 			web.Returns[[]usageHistoryItem](), web.Refuses(404)),
 		web.Get("/v1/account/daily_usage_history", a.days, web.Tag("Account"), web.Reads(readmodel.DailyUsageView.View),
-			web.Summary("What was used on each of the last 366 days (UTC) with a use, the earliest first"),
+			web.Summary("The usage of the last 366 days (UTC), earliest first"),
 			web.Description("Days without a use are left out."), web.Returns[[]dailyUsageHistoryItem]()),
 		web.Get("/v1/account/key_usage", a.keys, web.Tag("Account"), web.Reads(readmodel.KeyUsageView.View),
-			web.Summary("What was spoken through each API key, the most first"),
-			web.Description("Of the last days (UTC); at most 100 keys, revoked ones among them."),
+			web.Summary("The usage of each API key, highest first"),
+			web.Description("In the last days (UTC); at most 100 keys, including revoked ones."),
 			web.Returns[[]keyUsageItem]()),
 		web.Get("/payments/spending-cap", a.spendingCap, web.Tag("Payments"),
 			web.Reads(readmodel.SpendingCapsView.View, readmodel.UsagePeriodsView.View),
-			web.Summary("The spending cap, and what is spent of it"),
-			web.Description("Bounds what characters past the plan cost in a period. Without a cap all fields are null."),
+			web.Summary("The spending cap, and the spending under it"),
+			web.Description("Bounds the cost of characters past the plan in a period. Without a cap all fields are null."),
 			web.Returns[spendingCapResponse]()),
 	}
 }

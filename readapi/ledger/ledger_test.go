@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) { webtest.Main(m) }
 
-// world is a log whose events become rows, and a server of the API over these.
+// world is a log with read models, and a server of the API over them.
 type world struct {
 	*feedtest.World
 	url string
@@ -66,7 +66,7 @@ func (w *world) days(t *testing.T, key string) (list []dailyUsageHistoryItem) {
 	return list
 }
 
-// use writes a period with what was used in it: by key, and by session.
+// use writes a period with its usage by key and by session.
 func (w *world) use(t *testing.T, id string, begin, end time.Time, at []time.Time, characters ...int64) {
 	t.Helper()
 	limit := int64(15_000)
@@ -81,7 +81,7 @@ func (w *world) use(t *testing.T, id string, begin, end time.Time, at []time.Tim
 }
 
 func TestEveryPeriodIsInTheHistory(t *testing.T) {
-	// given an account that has used the second of its periods, the current one a little, and the others not at all
+	// given an account with usage in its second period, a little in the current one, and none in the others
 	w := newWorld(t)
 	now := time.Now().UTC()
 	from := now.AddDate(0, -5, -3)
@@ -96,7 +96,7 @@ func TestEveryPeriodIsInTheHistory(t *testing.T) {
 	w.use(t, "a1", begins[1], ends[1], []time.Time{begins[1], begins[1], begins[1]}, 700, 30, 7)
 	w.use(t, "a1", begins[last], ends[last], []time.Time{now, now}, 0, 9)
 
-	// when its history is read, then each period is there, the current one first, by key and by session apart
+	// when its history is read, then each period is there, the current one first, with keys and sessions apart
 	var want []usageHistoryItem
 	for i := last; i >= 0; i-- {
 		item := usageHistoryItem{Plan: "free", PeriodEnd: ends[i].Unix()}
@@ -110,7 +110,7 @@ func TestEveryPeriodIsInTheHistory(t *testing.T) {
 	}
 	require.Equal(t, want, w.periods(t, "a1"))
 
-	// and so is that of an account that is new, and of none
+	// and so is the history of a new account, and of an unknown one
 	w.Write(t, "account-a2", account.Opened{Account: "a2", Plan: plan.Enterprise, At: now})
 	_, end := plan.MonthlyPeriod(now, now)
 	require.Equal(t, []usageHistoryItem{{Plan: "enterprise", PeriodEnd: end.Unix()}}, w.periods(t, "a2"))
@@ -118,7 +118,7 @@ func TestEveryPeriodIsInTheHistory(t *testing.T) {
 	require.Equal(t, 401, w.get(t, "/v1/account/billing_history", "", nil))
 }
 
-// What a closed account has used of the period is in the history before anything more is, and once.
+// The usage that a closed account brought along is in the history before any other usage, and once.
 func TestWhatAClosedAccountHasUsedIsInTheHistory(t *testing.T) {
 	w := newWorld(t)
 	now := time.Now().UTC()
@@ -138,19 +138,19 @@ func TestTheHistoryOfDays(t *testing.T) {
 	today := time.Now().UTC().Truncate(24 * time.Hour)
 	require.Empty(t, w.days(t, "a1"))
 
-	// given use on days at and beyond the ends of the history, some of it by session
+	// given usage on days at and beyond the ends of the history, some of it by session
 	first, before := today.AddDate(0, 0, -365), today.AddDate(0, 0, -366)
 	w.use(t, "a1", before.AddDate(0, 0, -1), today,
 		[]time.Time{before, before.Add(24*time.Hour - 1), first, first, today.Add(-1), today, today}, 5, 5, 100, 20, 3, 0, 0)
 	w.use(t, "a2", first, today, []time.Time{first}, 8)
 
-	// then the days with a use are there, the earliest first
+	// then the days with usage are there, earliest first
 	require.Equal(t, []dailyUsageHistoryItem{
 		{100, 20, first.Format(time.DateOnly)},
 		{3, 0, today.AddDate(0, 0, -1).Format(time.DateOnly)},
 	}, w.days(t, "a1"))
 
-	// and one day's use adds up in one row, from page to page
+	// and the usage of a day adds up in one row, from page to page
 	start := before.AddDate(0, 0, -1)
 	stream := fmt.Sprintf("usage-a1-%d", start.Unix())
 	for i := range 3 {
@@ -172,7 +172,7 @@ func TestWhatEachKeyHasUsed(t *testing.T) {
 	}
 	require.Empty(t, keys(""))
 
-	// given use by keys and in a browser, on several days
+	// given usage by keys and in a browser, on several days
 	start, last := today.AddDate(0, 0, -400), eventlog.NoStream
 	settle := func(id, key string, day time.Time, characters int64) {
 		last = w.AppendOf(t, eventlog.Actor{Kind: eventlog.ActorAccount, Account: "a1", Key: key},
@@ -187,7 +187,7 @@ func TestWhatEachKeyHasUsed(t *testing.T) {
 	settle("5", "", today, 70)
 	settle("6", "rk_…idle", today, 0)
 
-	// then each key has a sum, the most first, of as many days as were asked for
+	// then each key has a sum for the requested number of days, highest first
 	two := keyUsageItem{"rk_…two", 7, today.Format(time.DateOnly)}
 	require.Equal(t, []keyUsageItem{two, {"rk_…one", 5, today.AddDate(0, 0, -29).Format(time.DateOnly)}}, keys(""))
 	require.Equal(t, []keyUsageItem{{"rk_…one", 905, today.AddDate(0, 0, -29).Format(time.DateOnly)}, two},

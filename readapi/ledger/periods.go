@@ -13,13 +13,13 @@ import (
 
 type usageHistoryItem struct {
 	Plan      string `json:"plan" doc:"The plan of the period, such as free."`
-	PeriodEnd int64  `json:"period_end" doc:"When the period ends or ended, in Unix seconds."`
+	PeriodEnd int64  `json:"period_end" doc:"The end of the period, in Unix seconds."`
 	CharsUsed int64  `json:"chars_used" ge:"0" doc:"Characters spoken through API keys in the period."`
 
 	PlaygroundCharsUsed int64 `json:"playground_chars_used" ge:"0" default:"0" doc:"Characters spoken in browsers in it."`
 }
 
-// history is an account with its entitlements and its periods with a use or a grant.
+// history is an account with its entitlements, and its periods with a use or a grant.
 type history struct {
 	readmodel.AccountRow
 	Entitlements []readmodel.EntitlementRow
@@ -42,8 +42,8 @@ func (a *API) periods(call *web.Call, _ struct{}) (web.Reply, error) {
 	return web.JSON(shown(found.periods(a.Now()))), nil
 }
 
-// periods returns every period until now, the first one first. A period without a use has no row. Neither has one that
-// a closed account of the same person used, before it is used again.
+// periods returns every period until now, earliest first. A period without a use has no row, and neither has a period
+// with only the use of a closed account of the same person.
 func (h history) periods(now time.Time) []readmodel.UsagePeriodRow {
 	slices.SortFunc(h.Used, func(a, b readmodel.UsagePeriodRow) int { return a.Start.Compare(b.Start) })
 	entitlements := h.entitlements()
@@ -68,7 +68,7 @@ func (h history) periods(now time.Time) []readmodel.UsagePeriodRow {
 	return all
 }
 
-// entitlements returns the entitlements of the account, the first one first.
+// entitlements returns the entitlements of the account, earliest first.
 func (h history) entitlements() []plan.Entitlement {
 	all := []plan.Entitlement{{Plan: h.OpenedOn, Start: h.PeriodsFrom}}
 	slices.SortFunc(h.Entitlements, func(a, b readmodel.EntitlementRow) int { return a.From.Compare(b.From) })
@@ -78,7 +78,7 @@ func (h history) entitlements() []plan.Entitlement {
 	return all
 }
 
-// periodAt returns the unused period that begins at a time. It ends where another entitlement begins.
+// periodAt returns the unused period that begins at a time. It ends at the start of the next entitlement.
 func periodAt(entitlements []plan.Entitlement, begin time.Time) readmodel.UsagePeriodRow {
 	i := len(entitlements) - 1
 	for i > 0 && entitlements[i].Start.After(begin) {
@@ -100,7 +100,7 @@ func (h history) broughtInto(start time.Time) int64 {
 	return *h.FreePeriodUsed
 }
 
-// shown returns periods as they are listed, the last one first.
+// shown returns the list of periods, latest first.
 func shown(periods []readmodel.UsagePeriodRow) []usageHistoryItem {
 	items := make([]usageHistoryItem, len(periods))
 	for i, p := range periods {

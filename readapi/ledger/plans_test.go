@@ -12,8 +12,7 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 )
 
-// Each period is in the history once, with the plan that it was on and the end that it had, also those in which nothing
-// was used.
+// Each period is in the history once, with its plan and its end, even without usage.
 func TestTheHistoryAcrossPlans(t *testing.T) {
 	// given an account that was free, bought a plan, upgraded it, cancelled it, and is free again
 	w := newWorld(t)
@@ -37,14 +36,14 @@ func TestTheHistoryAcrossPlans(t *testing.T) {
 		return usageHistoryItem{Plan: on, PeriodEnd: end.Unix(), CharsUsed: characters}
 	}
 
-	// then unused periods are cut where another plan began
+	// then unused periods end at the start of another plan
 	want := []usageHistoryItem{
 		item("free", last, 0), item("pro", ended, 0), item("pro", end, 0),
 		item("pro", border, 0), item("free", bought, 0), item("free", month, 0),
 	}
 	require.Equal(t, want, w.periods(t, "a1"))
 
-	// and used ones show what was used, and when they have ended
+	// and used ones have their usage and their end
 	use := func(start time.Time, on plan.Type, end, cut time.Time, characters int64) {
 		limit, r := int64(1), fmt.Sprint(start.Unix())
 		terms := ledger.PeriodOpened{Account: "a1", Plan: on, Limit: &limit, Start: start, End: end, Version: 9}

@@ -10,10 +10,10 @@ import (
 )
 
 type spendingCapResponse struct {
-	Amount    *int64  `json:"amount" ge:"0" doc:"The cap, in minor units of the currency; null where there is none."`
+	Amount    *int64  `json:"amount" ge:"0" doc:"The cap, in minor units of the currency; null if there is none."`
 	Currency  *string `json:"currency" doc:"The currency of the cap, in the three letters of ISO 4217, in lower case."`
-	Spent     *int64  `json:"spent" ge:"0" doc:"What the characters past the plan cost in this period until now, in minor units."`
-	PeriodEnd *int64  `json:"period_end" doc:"When the period of spent ends, in Unix seconds; null before its first use."`
+	Spent     *int64  `json:"spent" ge:"0" doc:"The cost of the characters past the plan in this period so far, in minor units."`
+	PeriodEnd *int64  `json:"period_end" doc:"The end of the period of spent, in Unix seconds; null before its first use."`
 }
 
 // spending is the newest period of an account that follows a spending cap.
@@ -38,7 +38,7 @@ func (a *API) spendingCap(call *web.Call, _ struct{}) (web.Reply, error) {
 	return web.JSON(rows[0].shown(a.Now())), nil
 }
 
-// shown returns the cap at a time. What was spent in a period that is over does not count any more.
+// shown returns the cap at a time. Spending in a period that is over no longer counts.
 func (s spending) shown(now time.Time) spendingCapResponse {
 	if s.Amount == nil {
 		return spendingCapResponse{}

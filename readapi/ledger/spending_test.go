@@ -16,7 +16,7 @@ func (w *world) spending(t *testing.T) (shown spendingCapResponse) {
 	return shown
 }
 
-// What is shown is what the ledger counts, in the period of now.
+// The spending is the ledger's, in the current period.
 func TestTheSpendingCapIsShown(t *testing.T) {
 	w := newWorld(t)
 	require.Equal(t, spendingCapResponse{}, w.spending(t))

@@ -1,4 +1,4 @@
-// Package notices reads where notices go.
+// Package notices reads the addresses of notices.
 package notices
 
 import (
@@ -8,12 +8,12 @@ import (
 	"github.com/recital-tts/recital/readapi"
 )
 
-// Addresses tells where the owners of accounts are reached. It may be out of date.
+// Addresses finds the e-mail addresses of accounts' owners. They may be out of date.
 type Addresses struct{ Models readapi.Models }
 
-var profile = readapi.From(readmodel.ProfilesView, `where account_id = $1`, "looking up where an account is reached")
+var profile = readapi.From(readmodel.ProfilesView, `where account_id = $1`, "looking up the address of an account's owner")
 
-// Of returns the e-mail address of an account's owner, sealed, and nil if none is shown.
+// Of returns the encrypted e-mail address of an account's owner, nil if there is none.
 func (a Addresses) Of(ctx context.Context, account string) ([]byte, error) {
 	found, _, err := profile.Select(ctx, a.Models, account)
 	if err != nil || len(found) == 0 {

@@ -16,33 +16,33 @@ import (
 type API struct {
 	Models readapi.Models
 	Keys   keyring.Opener
-	Idle   time.Duration // after which a session that is not used is none any more
+	Idle   time.Duration // after which an unused session has ended
 }
 
 // Routes returns the rows for the public route table.
 func (a *API) Routes() []web.Route {
 	return []web.Route{
 		web.Get("/v1/account/sessions", a.list, web.Reads(readmodel.SessionsView.View), web.Tag("Account"),
-			web.Summary("The browsers that are signed in"),
+			web.Summary("The signed-in browsers"),
 			web.Description("One element for each session. IP addresses are not shown."),
 			web.Returns[sessionListResponse]()),
 	}
 }
 
 type sessionListResponse struct {
-	Sessions []sessionInfo `json:"sessions" doc:"The sessions, the newest first."`
+	Sessions []sessionInfo `json:"sessions" doc:"The sessions, newest first."`
 }
 
 type sessionInfo struct {
-	ID          string  `json:"id" doc:"The public id of the session, which revokes it and opens nothing."`
+	ID          string  `json:"id" doc:"The public id of the session, which can revoke it but is no credential."`
 	DeviceLabel *string `json:"device_label" doc:"The browser and system, in words."`
 	Country     *string `json:"country" doc:"The country in which the session began, in the two letters of ISO 3166."`
-	CreatedAt   int64   `json:"created_at" doc:"When the session began, in Unix seconds."`
-	UpdatedAt   int64   `json:"updated_at" doc:"When the session was last used, in Unix seconds, to within five minutes."`
+	CreatedAt   int64   `json:"created_at" doc:"The start of the session, in Unix seconds."`
+	UpdatedAt   int64   `json:"updated_at" doc:"The last use of the session, in Unix seconds, to within five minutes."`
 	Current     bool    `json:"current" default:"false" doc:"Whether it is the session of this request."`
 }
 
-// liveSessions are those of an account ($1) that have not expired ($2) and were used since a time ($3).
+// liveSessions selects the sessions of an account ($1) that have not expired ($2) and were used after a time ($3).
 var liveSessions = readapi.From(readmodel.SessionsView,
 	`where account_id = $1 and expires_at > $2 and seen_at > $3 order by opened_at desc, session_id`, "reading sessions")
 
@@ -83,7 +83,7 @@ func (a *API) show(call *web.Call, row readmodel.SessionRow) (sessionInfo, error
 	return info, nil
 }
 
-// Shown returns the ids of the sessions of an account that the read model shows, the newest first.
+// Shown returns the ids of an account's sessions in the read model, newest first.
 func (a *API) Shown(ctx context.Context, account string) (ids []string, err error) {
 	rows, _, err := liveSessions.Select(ctx, a.Models, a.arguments(account)...)
 	for _, row := range rows {

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { webtest.Main(m) }
 
 const idle = 24 * time.Hour
 
-// desk is a log of sessions whose events become rows, and the routes over these.
+// desk is a log of sessions with a read model, and the routes over it.
 type desk struct {
 	*feedtest.World
 	t    *testing.T
@@ -66,7 +66,7 @@ type shown struct {
 
 func (d *desk) list(account string) []shown { return d.listBeside(account, "") }
 
-// listBeside lists the sessions with the key of an account, beside which a cookie comes along.
+// listBeside lists the sessions with an account's key and a session's cookie.
 func (d *desk) listBeside(account, cookie string) []shown {
 	d.t.Helper()
 	url := webtest.Serve(d.t, web.Config{Routes: d.api.Routes(), Authenticator: webtest.Keys{}})

@@ -1,4 +1,4 @@
-// Package signin serves who is signed in.
+// Package signin serves the profile of the signed-in person.
 package signin
 
 import (
@@ -22,19 +22,19 @@ type API struct {
 // Provider is an identity provider by which people can sign in.
 type Provider struct {
 	Provider string `json:"provider" literal:"idp_1,idp_2,idp_3,idp_4" doc:"The provider, for /auth/oauth/login."`
-	Issuer   string `json:"issuer" format:"uri" doc:"The address by which the provider names itself (OpenID Connect)."`
+	Issuer   string `json:"issuer" format:"uri" doc:"The provider's issuer identifier (OpenID Connect)."`
 }
 
 // Routes returns the rows for the public route table.
 func (a *API) Routes() []web.Route {
 	return []web.Route{
 		web.Get("/auth/oauth/validate", a.validate, web.Reads(readmodel.ProfilesView.View), web.Tag("Sign-in"),
-			web.Summary("Who is signed in"),
+			web.Summary("The signed-in person"),
 			web.Description("The account of the session, as the identity provider described its owner at the last sign-in."),
 			web.Returns[OAuthValidateResponse](web.Sends("cache-control")), web.Refuses(404)),
 		web.Get("/auth/oauth/providers", a.providers, web.Public(), web.Tag("Sign-in"),
-			web.Summary("By whom people can sign in"),
-			web.Description("The identity providers that are configured."), web.Returns[[]Provider]()),
+			web.Summary("The identity providers for signing in"),
+			web.Description("The configured providers."), web.Returns[[]Provider]()),
 	}
 }
 
@@ -52,7 +52,7 @@ type OAuthValidateResponse struct {
 
 var ofAccount = readapi.From(readmodel.ProfilesView, `where account_id = $1`, "reading a profile")
 
-var errNoProfile = domain.Refuse(domain.NotFound, "Nobody has signed in to this account")
+var errNoProfile = domain.Refuse(domain.NotFound, "The account has no profile")
 
 func (a *API) validate(call *web.Call, _ struct{}) (web.Reply, error) {
 	row, err := ofAccount.One(call, a.Models, errNoProfile, call.Principal.Account)
@@ -66,8 +66,8 @@ func (a *API) validate(call *web.Call, _ struct{}) (web.Reply, error) {
 	return web.JSON(shown).WithHeader("Cache-Control", "no-store"), nil
 }
 
-// show opens a profile. Without the key of the account there is none: the account was closed just now, or its keyring
-// abandoned.
+// show decrypts a profile. It returns errNoProfile if the account's key is gone: the account has just been closed, or
+// its keyring was abandoned.
 func (a *API) show(ctx context.Context, row readmodel.ProfileRow) (shown OAuthValidateResponse, err error) {
 	shown.ID = row.Account
 	if shown.Name, err = a.open(ctx, row, row.Name, readmodel.NameUse); err != nil {
@@ -83,7 +83,7 @@ func (a *API) show(ctx context.Context, row readmodel.ProfileRow) (shown OAuthVa
 	return shown, err
 }
 
-// open returns what was sealed of a profile, "" where the provider has said nothing.
+// open decrypts a field of a profile, "" if the provider left it out.
 func (a *API) open(ctx context.Context, row readmodel.ProfileRow, sealed []byte, use string) (string, error) {
 	if len(sealed) == 0 {
 		return "", nil

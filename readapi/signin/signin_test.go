@@ -58,7 +58,7 @@ func TestWhoIsSignedIn(t *testing.T) {
 	_, err := world.Pool.Exec(t.Context(), "delete from keyring.account_keys where account_id = 'abandoned'")
 	require.NoError(t, err)
 
-	api := &signin.API{Models: world.Projector, Keys: sealing()} // one that has no keys in memory
+	api := &signin.API{Models: world.Projector, Keys: sealing()} // with an empty cache of keys
 	address := webtest.Serve(t, web.Config{Routes: api.Routes(), Authenticator: webtest.Keys{}}) + "/auth/oauth/validate"
 	for _, test := range []struct {
 		account string
@@ -67,10 +67,10 @@ func TestWhoIsSignedIn(t *testing.T) {
 	}{
 		{"a1", 200, `{"id":"a1","name":"Ada","email":"ada@example.com","profile_picture":"https://example.com/ada.png"}`},
 		{"a2", 200, `{"id":"a2","name":"Bo","email":"bo@example.com","profile_picture":null}`},
-		{"opened", 404, `{"error":"Nobody has signed in to this account"}`},
-		{"erased", 404, `{"error":"Nobody has signed in to this account"}`},
-		{"abandoned", 404, `{"error":"Nobody has signed in to this account"}`},
-		{"unknown", 404, `{"error":"Nobody has signed in to this account"}`},
+		{"opened", 404, `{"error":"The account has no profile"}`},
+		{"erased", 404, `{"error":"The account has no profile"}`},
+		{"abandoned", 404, `{"error":"The account has no profile"}`},
+		{"unknown", 404, `{"error":"The account has no profile"}`},
 	} {
 		t.Run(test.account, func(t *testing.T) {
 			response, body := webtest.Send(t, http.MethodGet, address, "", "x-api-key", test.account)

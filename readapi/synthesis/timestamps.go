@@ -1,4 +1,4 @@
-// Package synthesis serves what can be read about a synthesis after its reply.
+// Package synthesis serves data about a synthesis after its reply.
 package synthesis
 
 import (
@@ -13,23 +13,23 @@ import (
 	"github.com/recital-tts/recital/internal/speech/wordtimes"
 )
 
-// API serves the word times of replies that are audio alone, by the address in their headers. It reads no read model:
-// see package wordtimes.
+// API serves the word times of audio-only replies, by the address in their headers. It uses no read model: see package
+// wordtimes.
 type API struct {
 	Shelf *wordtimes.Store
 	Links links.Links
-	// LongestReply is how long after its headers a reply may still come to its end.
+	// LongestReply is the maximum time between the headers and the end of a reply.
 	LongestReply time.Duration
 	Now          func() time.Time
 }
 
-// Routes returns the rows for the public route table. Who has the address may read what it leads to.
+// Routes returns the rows for the public route table. The address of word times is enough to read them.
 func (a *API) Routes() []web.Route {
 	return []web.Route{
 		web.Get("/v1/ai/speech/timestamps/{id}", a.read, web.Public(), web.Tag("Speech"),
 			web.Summary("The word times of a reply, by the address in its header x-timestamps-url"),
-			web.Description("The signature in the address admits, so no credential is needed. Until the audio has ended, and "+
-				"10 minutes after it, the reply is a 404."),
+			web.Description("The signature in the address replaces a credential. Until the audio has ended, and from "+
+				"10 minutes after that, the reply is a 404."),
 			web.Returns[timestampsResponse](web.Sends("cache-control")), web.Refuses(403, 404)),
 	}
 }
@@ -43,18 +43,18 @@ type timestampsResponse struct {
 type timing struct {
 	Text     string  `json:"text" doc:"A word, white space or punctuation; empty for the silence at the start and the end."`
 	Start    float64 `json:"start" doc:"Seconds from the start of the audio."`
-	Duration float64 `json:"duration" doc:"Seconds that it lasts."`
+	Duration float64 `json:"duration" doc:"The duration in seconds."`
 }
 
-// read verifies the signature first, so that nobody learns which word times exist. They hold a caller's text, so no
-// cache may keep them.
+// read verifies the signature first, so that the ids of word times cannot be probed. Word times contain a caller's
+// text, so no cache may keep them.
 func (a *API) read(call *web.Call, in struct {
 	ID        string `path:"id" doc:"The id of the speech, as in the address." example:"01JB2K9V3N8QWX4T6Z0Y5R7M1C"`
 	Signature string `query:"sig" required:"true" doc:"The signature, as in the address." example:"c2lnbmF0dXJl"`
 }) (web.Reply, error) {
 	call.SetHeader("Cache-Control", "no-store")
 	if !a.Links.Verify(links.WordTimes, in.ID, in.Signature) {
-		return web.Reply{}, domain.Refuse(domain.Denied, "The address is not one that was given out for word times")
+		return web.Reply{}, domain.Refuse(domain.Denied, "The signature is not valid for these word times")
 	}
 	times, err := a.Shelf.Find(call, in.ID)
 	if errors.Is(err, wordtimes.ErrNotFound) {
@@ -70,18 +70,18 @@ func (a *API) read(call *web.Call, in struct {
 	return web.JSON(timestampsResponse{Timestamps: list, Durations: list}), nil
 }
 
-// missing returns the error for word times that are not there. While the audio may still be under way, the client
-// should try again.
+// missing returns the error for missing word times. While the audio may still be under way, the client should try
+// again.
 func (a *API) missing(id string) error {
 	drawn, _ := wordtimes.Drawn(id)
 	if a.Now().Sub(drawn) >= a.LongestReply {
 		return &web.Error{Status: http.StatusNotFound,
-			Message: "There are no word times any more: they can be read for 10 minutes"}
+			Message: "The word times have expired: they can be read for 10 minutes"}
 	}
 	again := true
 	return &web.Error{
-		Status: http.StatusNotFound, Message: "There are no word times here: they come when the audio has " +
-			"ended, and go after 10 minutes",
+		Status: http.StatusNotFound, Message: "There are no word times yet: they can be read from the end of the " +
+			"audio on, for 10 minutes",
 		RetryAfter: time.Second, Retry: &again,
 	}
 }

@@ -46,7 +46,7 @@ func openStore(t testing.TB) *folder.Store {
 	return store
 }
 
-// nobody authenticates no key: the routes here are public.
+// nobody rejects every key: the routes here are public.
 type nobody struct{}
 
 func (nobody) APIKey(context.Context, string) (web.Principal, error) {
@@ -79,14 +79,14 @@ func TestTimestampsAreReadByTheirAddress(t *testing.T) {
 	require.NoError(t, err)
 	address := made.WordTimes(host, id)
 
-	// while the audio is on its way, then it is worth asking again
+	// while the audio is under way, the error tells the client to retry
 	response, body := get(t, address)
 	require.Equal(t, http.StatusNotFound, response.StatusCode, body)
-	require.Contains(t, body, "they come when the audio has ended")
+	require.Contains(t, body, "There are no word times yet")
 	require.Equal(t, "1", response.Header.Get("Retry-After"))
 	require.Equal(t, "true", response.Header.Get("x-should-retry"))
 
-	// when it has ended, then they are there, under the names of both dialects, for no cache
+	// when it has ended, then they are there, under the names of both dialects, and no cache may keep them
 	require.NoError(t, times.Put(t.Context(), "a1", id, list))
 	response, body = get(t, address)
 	require.Equal(t, http.StatusOK, response.StatusCode, body)
@@ -95,7 +95,7 @@ func TestTimestampsAreReadByTheirAddress(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(body), &read))
 	require.Equal(t, map[string][]speech.Timing{"timestamps": list, "durations": list}, read)
 
-	// but only by an address that was given out
+	// but only with a valid signature
 	forged, _, _ := strings.Cut(address, "?")
 	other, err := times.DrawID()
 	require.NoError(t, err)
@@ -112,16 +112,16 @@ func TestTimestampsAreReadByTheirAddress(t *testing.T) {
 	response, _ = get(t, forged)
 	require.Equal(t, http.StatusUnprocessableEntity, response.StatusCode)
 
-	// when their time is over, then they are gone for good
+	// when their time is over, then they have expired
 	late.Store(int64(12 * time.Minute))
 	response, body = get(t, address)
 	require.Equal(t, http.StatusNotFound, response.StatusCode)
-	require.Contains(t, body, "There are no word times any more")
+	require.Contains(t, body, "The word times have expired")
 	require.Empty(t, response.Header.Get("Retry-After"))
 
-	// and a store that does not answer is no reason to say that they are
+	// and a store that is unavailable does not count as expiry
 	late.Store(0)
-	away := wordtimes.New(openKeys(t, pool), store, now) // with a keyring that has nothing at hand
+	away := wordtimes.New(openKeys(t, pool), store, now) // with a keyring whose cache is empty
 	_, err = pool.Exec(t.Context(), `alter schema keyring rename to keyring_away`)
 	require.NoError(t, err)
 	routes = (&API{Shelf: away, Links: made, LongestReply: 11 * time.Minute, Now: now}).Routes()

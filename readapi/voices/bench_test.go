@@ -19,13 +19,13 @@ import (
 	"github.com/recital-tts/recital/readapi"
 )
 
-// BenchmarkVoiceList lists the voices of accounts that have few and many, over HTTP, compared with a query of the same
-// rows without decryption. Figures are medians. "MiB-heap" is the growth of the heap while a list is sent to a client
-// that discards it.
+// BenchmarkVoiceList lists the voices of accounts with few and with many of them, over HTTP, compared with a query of
+// the same rows without decryption. Figures are medians. "MiB-heap" is the growth of the heap while a list is sent to a
+// client that discards it.
 func BenchmarkVoiceList(b *testing.B) {
-	defer debug.SetGCPercent(debug.SetGCPercent(10)) // so that the heap is what is held
+	defer debug.SetGCPercent(debug.SetGCPercent(10)) // so that the heap is mostly live data
 	s := newServer(b)
-	plain := &http.Transport{} // that of tests looks at all that comes
+	plain := &http.Transport{} // the tests' transport checks all replies
 	defer plain.CloseIdleConnections()
 	for _, n := range []int{10, benchtest.Size(10_000, 1000)} {
 		account := fmt.Sprint("bench", n)
@@ -74,7 +74,7 @@ func (s *server) timeBare(b *testing.B, account string, n int) float64 {
 	return took.Seconds() * 1000
 }
 
-// watchHeap begins to watch the heap, and returns a function that ends it and returns how much it has grown, in MiB.
+// watchHeap begins to watch the heap, and returns a function that stops and returns the growth in MiB.
 func watchHeap() func() float64 {
 	heap := func() uint64 {
 		var stats runtime.MemStats

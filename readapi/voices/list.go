@@ -18,14 +18,14 @@ import (
 // pageSize is the maximum number of an account's voices in memory.
 const pageSize = 500
 
-// pageQuery selects which system voices ($2) the account has starred, and a page of its own voices after the last one
-// ($4, $5), only starred ones if $3 is true.
+// pageQuery selects the system voices ($2) that the account has starred, and a page of its own voices after the last
+// one ($4, $5), only starred ones if $3 is true.
 var pageQuery = readapi.Rows[found]{Doing: "listing voices", Models: []readmodel.Model{readmodel.Voices}, SQL: `
 	select array(select voice_id from ` + readmodel.StarsView.SQL() + ` where account_id = $1 and voice_id = any($2)),
 		` + readmodel.VoicesView.Array("v", `where v.account_id = $1 and (v.starred or not $3::boolean)
 			and (v.created_at, v.voice_id) > ($4::timestamptz, $5) order by v.created_at, v.voice_id limit $6`)}
 
-// selection chooses the voices that are listed.
+// selection chooses the voices to list.
 type selection struct{ system, own, starred bool }
 
 // listing reads the voices of an account page by page.
@@ -77,7 +77,7 @@ func (l *listing) send(ctx context.Context, w io.Writer, document *document) err
 	return err
 }
 
-// next returns the next page and the position that it shows. The first page begins with the system voices.
+// next returns the next page and its log position. The first page begins with the system voices.
 func (l *listing) next(ctx context.Context) (page []voices.Voice, position string, err error) {
 	limit := pageSize
 	if !l.own {

@@ -62,7 +62,7 @@ const address = "https://speak.example"
 
 func (s *server) serve() string { return s.serveOver(s.Projector) }
 
-// serveOver serves what is read by models.
+// serveOver serves the voices of models.
 func (s *server) serveOver(models readapi.Models) string {
 	s.t.Helper()
 	api := API{Models: models, Shower: voices.Shower{Keys: s.keys, Links: links.New(address, []byte("secret"))}}
@@ -85,7 +85,7 @@ func (s *server) seal(account, id string, p voice.Profile) []byte {
 func (s *server) create(account string, p voice.Profile, then ...func(id, account string) any) string {
 	s.t.Helper()
 	s.created++
-	id := fmt.Sprintf("%016x", 0xffffff-s.created) // later ones come first by their ids
+	id := fmt.Sprintf("%016x", 0xffffff-s.created) // ids descend, unlike times
 	at := noon.Add(time.Duration(s.created) * time.Minute)
 	sealed := s.seal(account, id, p)
 	events := []any{voice.Created{Voice: id, Account: account, Type: voice.Instant, Sealed: sealed, At: at}}
@@ -116,7 +116,7 @@ func (s *server) star(account, id string) {
 	s.stars[account] = s.Append(s.t, star.Stream(account), revision, star.Starred{Account: account, Voice: id, At: noon})
 }
 
-// fill gives an account n voices that are ready, and returns their ids in the order of their creation.
+// fill gives an account n ready voices, and returns their ids in the order of their creation.
 func (s *server) fill(account string, n int) (ids []string) {
 	s.t.Helper()
 	meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: noon}
@@ -146,7 +146,7 @@ func (s *server) fill(account string, n int) (ids []string) {
 	return ids
 }
 
-// answer returns the reply to a request. An empty key sends none.
+// answer returns the reply to a request; an empty key sends none.
 func (s *server) answer(method, path, key string) (*http.Response, string) {
 	s.t.Helper()
 	return webtest.Send(s.t, method, s.url+path, "", "x-api-key", key)

@@ -23,8 +23,8 @@ var errTooManyNames = domain.Refuse(domain.Invalid,
 var namedQuery = readapi.From(readmodel.VoicesView, "where account_id = $1 order by created_at, voice_id limit $2",
 	"finding a voice by its name")
 
-// Named returns the ids of an account's voices that have a name, the oldest first. Case is ignored. It returns
-// domain.Invalid for an account with more than 1,000 voices.
+// Named returns the ids of an account's voices with a name, oldest first. Case is ignored. It returns domain.Invalid
+// for an account with more than 1,000 voices.
 func (a *API) Named(ctx context.Context, account, name string) (ids []string, err error) {
 	if name == "" || len(name) > maxName {
 		return nil, nil

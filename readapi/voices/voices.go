@@ -22,8 +22,8 @@ type API struct {
 func (a *API) Routes() []web.Route {
 	reads, tag := web.Reads(readmodel.VoicesView.View, readmodel.StarsView.View), web.Tag("Voices")
 	return []web.Route{
-		web.Get("/v1/ai/voice/list", a.list, reads, tag, web.Summary("The voices that the account can speak with"),
-			web.Description("The system's voices, then the account's own, the oldest first."), web.Returns[[]voices.Voice]()),
+		web.Get("/v1/ai/voice/list", a.list, reads, tag, web.Summary("The voices of the account and of the system"),
+			web.Description("The system's voices, then the account's own, oldest first."), web.Returns[[]voices.Voice]()),
 		web.Get("/v1/ai/voice/{id}", a.one, reads, tag, web.Summary("One voice"),
 			web.Description("A voice of the system, or of the account."), web.Returns[voices.Voice](), web.Refuses(404)),
 		web.Get("/speech/beta/voices", a.beta, reads, tag, web.Summary("The voices by id, for clients of version 0"),
@@ -56,9 +56,9 @@ func (a *API) beta(call *web.Call, _ struct{}) (web.Reply, error) {
 	return a.reply(call, byID, selection{system: true, own: true})
 }
 
-// found are the voices that a query selects.
+// found has the voices that a query selects.
 type found struct {
-	Starred []string // ids of voices that the account has starred, also of the system's
+	Starred []string // ids of starred voices, also of the system's
 	Owned   []readmodel.VoiceRow
 }
 

@@ -79,7 +79,7 @@ func TestAnAccountSeesItsVoicesAndStars(t *testing.T) {
 		require.Equal(t, map[bool]string{true: "me", false: "system"}[slices.Contains(both, v.ID)], v.Owner)
 	}
 
-	// each voice by itself is shown as in the list, and by its id to clients of version 0
+	// each single voice is shown as in the list, and so is the object by ids for clients of version 0
 	var beta betaResponse
 	_, body := s.answer(http.MethodGet, "/speech/beta/voices", "a1")
 	require.NoError(t, json.Unmarshal([]byte(body), &beta))
@@ -107,7 +107,7 @@ func TestAVoiceIsShownAsDocumented(t *testing.T) {
 	_, listed := s.answer(http.MethodGet, "/v1/ai/voice/list?owner=me", "a1")
 	require.Equal(t, "["+body+"]", listed)
 
-	// one that is not ready has no preview, and one that is broken has a reason
+	// a voice that is not ready has no preview, and a broken one has a reason
 	preparing := s.create("a1", voice.Profile{Name: "Plain", Gender: "U"})
 	_, body = s.answer(http.MethodGet, "/v1/ai/voice/"+preparing, "a1")
 	require.JSONEq(t, `{"id":"`+preparing+`","name":"Plain","state":"preparing","owner":"me","type":"instant",
@@ -209,7 +209,7 @@ func TestAProfileEndsWithItsKey(t *testing.T) {
 	require.Empty(t, listed[0].Name)
 	require.Empty(t, listed[0].Tags)
 
-	// but a keyring that is unavailable fails the request
+	// but if the keyring is unavailable, the request fails
 	s.keys = s.openKeys() // with an empty cache
 	s.url = s.serve()
 	_, err := s.Pool.Exec(t.Context(), `alter schema keyring rename to keyring_away`)

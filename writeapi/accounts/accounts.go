@@ -10,31 +10,31 @@ import (
 	"github.com/recital-tts/recital/writeapi"
 )
 
-// Routes are the rows for the public route table.
+// Routes returns the rows for the public route table.
 func (a *API) Routes() []web.Route {
 	shown, tag, success := web.ReadModels(readmodel.Account), web.Tag("Account"), web.Returns[writeapi.SuccessResponse]()
 	return []web.Route{
-		web.Delete("/v1/account", a.close, shown, tag, success, web.Summary("Close the account for good"),
-			web.Description("Its API keys and sessions end at once, what they have opened included. Clips are deleted, and "+
+		web.Delete("/v1/account", a.close, shown, tag, success, web.Summary("Close the account permanently"),
+			web.Description("Its API keys and sessions end immediately, including open streams. Clips are deleted, and "+
 				"all personal data becomes unreadable.")),
 		web.Get("/v1/account/new_api_key", a.newKey, shown, tag, web.Appends(),
-			web.Summary("Create an API key, which is shown in this reply only"),
-			web.Description("Store the key: later replies have its masked form only."),
+			web.Summary("Create an API key, which only this reply shows"),
+			web.Description("Store the key: later replies only have its masked form."),
 			web.Returns[apiKeyResponse](web.Sends("cache-control")), web.Refuses(403)),
 		web.Post("/v1/account/api_key/{masked}/name", a.renameKey, shown, tag, success, web.Summary("Rename an API key"),
 			web.Description("Names are for people and need not be unique."), web.Refuses(404)),
 		web.Delete("/v1/account/api_key/{masked}", a.revokeKey, shown, tag, success, web.Summary("Revoke an API key"),
-			web.Description("The key admits no request from then on, and open streams that it began end. It cannot be undone."),
+			web.Description("The key is refused from then on, and its open streams end. This cannot be undone."),
 			web.Refuses(404)),
 		web.Post("/v1/account/accept_tos", a.acceptTerms, shown, tag, success, web.Summary("Accept the terms of service"),
-			web.Description("Records that the owner accepted the terms. A repetition changes nothing.")),
+			web.Description("Records that the owner accepted the terms. A repetition has no effect.")),
 		web.Post("/v1/account/set_email_prefs", a.setEmailPreferences, shown, tag, success, web.FormBody(),
 			web.Summary("Set whether the owner wants e-mail"),
 			web.Description("The latest choice counts.")),
 	}
 }
 
-// AdminRoutes are the rows for the admin route table.
+// AdminRoutes returns the rows for the admin route table.
 func (a *API) AdminRoutes() []web.Route {
 	operators, tag, shown := web.Role("operator"), web.Tag("Operators"), web.ReadModels(readmodel.Account)
 	return []web.Route{
@@ -43,7 +43,7 @@ func (a *API) AdminRoutes() []web.Route {
 			web.Returns[adminapi.OpenResponse](web.Sends("cache-control"))),
 		web.Delete("/admin/accounts/{account_id}", a.closeOther, operators, shown, tag,
 			web.Acts(web.Act{Own: true, Reasoned: true}),
-			web.Summary("Close an account for good"), web.Returns[writeapi.SuccessResponse](), web.Refuses(404)),
+			web.Summary("Close an account permanently"), web.Returns[writeapi.SuccessResponse](), web.Refuses(404)),
 		web.Post("/admin/accounts/{account_id}/operator", a.grantOperator, operators, shown, tag,
 			web.Acts(web.Act{Own: true, Reasoned: true}), web.Summary("Grant an account the role of an operator"),
 			web.Returns[adminapi.OperatorResponse](), web.Refuses(404, 409)),
@@ -58,7 +58,7 @@ type newKeyRequest struct {
 }
 
 type apiKeyResponse struct {
-	APIKey string `json:"apikey" doc:"The API key. It is shown in this reply only."`
+	APIKey string `json:"apikey" doc:"The API key. Only this reply shows it."`
 	Masked string `json:"masked" doc:"The masked form, by which the key is listed, renamed and revoked."`
 }
 
@@ -85,7 +85,7 @@ type revokeKeyRequest struct {
 	Masked string `path:"masked" doc:"The masked form of the key, as GET /v1/account lists it." example:"ak_...4fG7"`
 }
 
-// revokeKey may revoke the key that it was asked with.
+// revokeKey may revoke the key of its own request.
 func (a *API) revokeKey(call *web.Call, in revokeKeyRequest) (web.Reply, error) {
 	return a.done(call)(a.Accounts.RevokeKey(call, call.Principal.Account, in.Masked, writeapi.Origin(call.Caller)))
 }
@@ -116,7 +116,7 @@ type operatorRequest struct {
 	AccountID string `path:"account_id" maxlen:"64"`
 }
 
-// closeOther closes an account on the word of an operator, also one that admits no credential.
+// closeOther closes an account for an operator, even if the account's events cannot be decoded.
 func (a *API) closeOther(call *web.Call, in operatorRequest) (web.Reply, error) {
 	return a.done(call)(a.Accounts.Close(call, in.AccountID, writeapi.Origin(call.Caller)))
 }
@@ -140,7 +140,7 @@ func (a *API) setOperator(call *web.Call, in operatorRequest, operator bool) (we
 
 type nothing = struct{}
 
-// close closes the account: the credential that it is asked with is refused from then on.
+// close closes the account. The credential of the request is refused from then on.
 func (a *API) close(call *web.Call, _ nothing) (web.Reply, error) {
 	reply, err := a.done(call)(a.Accounts.Close(call, call.Principal.Account, writeapi.Origin(call.Caller)))
 	if err == nil && call.Principal.Session != "" {
@@ -162,7 +162,7 @@ func (a *API) setEmailPreferences(call *web.Call, in emailPreferencesRequest) (w
 		writeapi.Origin(call.Caller)))
 }
 
-// done returns the reply to a command: success, once the route's read models show what it has changed.
+// done returns the reply to a command: success, once the route's read models show the change.
 func (a *API) done(call *web.Call) func(eventlog.Position, error) (web.Reply, error) {
 	return func(position eventlog.Position, err error) (web.Reply, error) {
 		if err != nil {

@@ -18,14 +18,14 @@ import (
 	"github.com/recital-tts/recital/writeapi/accounts"
 )
 
-// known lets everybody in as one account, with the key that it is asked with.
+// known authenticates every caller as one account, with the key of the request.
 type known struct{ account string }
 
 func (k *known) APIKey(_ context.Context, key string) (web.Principal, error) {
 	return web.Principal{Account: k.account, Key: key}, nil
 }
 
-// opened is an account with a key, and its routes.
+// opened opens an account with a key, and serves its routes.
 func (s *site) opened() (id, masked, url string) {
 	s.T.Helper()
 	response, body := s.post("op", `{"plan":"pro"}`)
@@ -37,7 +37,7 @@ func (s *site) opened() (id, masked, url string) {
 	return got["account_id"], got["masked"], url
 }
 
-// remove sends what published clients send: a content type, and no body.
+// remove sends the request of published clients: a content type, and no body.
 func remove(t *testing.T, url, key string) (*http.Response, string) {
 	t.Helper()
 	return send(t, http.MethodDelete, url, key, "application/json", "")
@@ -61,7 +61,7 @@ func TestAKeyIsRevokedByItsMaskedForm(t *testing.T) {
 			require.JSONEq(t, `{"success": true}`, body)
 			require.Equal(t, []readmodel.Model{readmodel.Account}, s.Models.Names)
 
-			// then the log holds it, and who did it
+			// then the log holds the revocation, and its actor
 			var last eventlog.Recorded
 			for event, err := range s.Log.ReadStream(t.Context(), "account-"+id, 0) {
 				require.NoError(t, err)
@@ -73,7 +73,7 @@ func TestAKeyIsRevokedByItsMaskedForm(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, eventlog.Actor{Kind: eventlog.ActorAccount, Account: id, Key: masked}, decoded.Meta.Actor)
 
-			// and a second time there is none
+			// and a second revocation is refused
 			response, body = remove(t, url+"/v1/account/api_key/"+masked, masked)
 			require.Equal(t, http.StatusNotFound, response.StatusCode, body)
 			require.Contains(t, body, "There is no such API key")

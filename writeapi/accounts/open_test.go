@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { webtest.Main(m) }
 
-// site is the admin routes on a real server over a real log.
+// site serves the admin routes on a real server over a real log.
 type site struct {
 	*commandstest.World
 	*writetest.Admin
@@ -40,7 +40,7 @@ func serve(t *testing.T) *site {
 	return s
 }
 
-// nameOf returns the name of an account's key, "" for none.
+// nameOf returns the name of an account's key, "" if it has none.
 func (s *site) nameOf(id string, key domain.Key) string {
 	s.T.Helper()
 	if len(key.SealedName) == 0 {
@@ -69,7 +69,7 @@ func TestAnOperatorOpensAnAccount(t *testing.T) {
 	require.True(t, domain.WellFormedAPIKey(got["apikey"]))
 	require.Equal(t, domain.MaskAPIKey(got["apikey"]), got["masked"])
 
-	// then the log holds the account and no more of the key than its hash
+	// then the log holds the account, and only the hash of the key
 	head, err := s.Log.Head(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, head.String(), response.Header.Get("x-recital-position"))

@@ -56,7 +56,7 @@ func TestAnAccountIsClosed(t *testing.T) {
 	require.Equal(t, account.Ending, state.Closing)
 	require.Empty(t, state.Keys)
 
-	// whatever gets in with a credential that is ending is refused as if it had ended
+	// and requests with a credential that is about to end are refused like those without one
 	for _, c := range []struct{ method, path, body string }{
 		{http.MethodGet, "/v1/account/new_api_key", ""},
 		{http.MethodPost, "/v1/account/api_key/" + masked + "/name", `{"name":"x"}`},

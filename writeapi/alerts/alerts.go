@@ -1,4 +1,4 @@
-// Package alerts serves the operators' hand on alerts.
+// Package alerts serves the operators' routes on alerts.
 package alerts
 
 import (
@@ -17,7 +17,7 @@ import (
 // API clears alerts.
 type API struct {
 	Alerts     *alerts.Alerts
-	Recorded   func(ctx context.Context) ([]alert.Open, error) // the alerts that are open
+	Recorded   func(ctx context.Context) ([]alert.Open, error) // the open alerts
 	ReadModels writeapi.ReadModels
 	Now        func() time.Time
 }
@@ -27,9 +27,9 @@ func (a *API) AdminRoutes() []web.Route {
 	return []web.Route{
 		web.Post("/admin/alerts/{alert_id}/clear", a.clear, web.Role("operator"), web.ReadModels(readmodel.Alerts),
 			web.Tag("Operators"), web.Acts(web.Act{Own: true}),
-			web.Summary("Clear an alert that somebody has seen to"),
-			web.Description("The log records who did it. The alert of a condition that still holds "+
-				"comes back, with another id."),
+			web.Summary("Clear an alert that was dealt with"),
+			web.Description("The log records the operator. If the condition still holds, its alert "+
+				"is raised again, with another id."),
 			web.Returns[writeapi.SuccessResponse](), web.Refuses(404)),
 	}
 }

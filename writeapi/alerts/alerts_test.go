@@ -22,7 +22,7 @@ import (
 func TestMain(m *testing.M) { webtest.Main(m) }
 
 func TestAnOperatorClearsAnAlertByItsID(t *testing.T) {
-	// given an alert that is open
+	// given an open alert
 	w := commandstest.New(t)
 	all := alerts.New(w.Journal, slog.New(slog.DiscardHandler), func(string, alert.Reason) {})
 	require.NoError(t, all.Raise(t.Context(), alerts.Occasion{Source: "todo/dunning", Subject: "acc", Reason: alert.Unpaid,
@@ -41,7 +41,7 @@ func TestAnOperatorClearsAnAlertByItsID(t *testing.T) {
 		return response.StatusCode
 	}
 
-	// then auditors cannot clear it, nor anybody one that is not there
+	// then neither auditors nor unknown ids can clear an alert
 	require.Equal(t, http.StatusForbidden, clear(raised.Alert, "au"))
 	require.Equal(t, http.StatusNotFound, clear("another", "op"))
 	away = domain.Refuse(domain.Unavailable, "Postgres is away")
@@ -49,7 +49,7 @@ func TestAnOperatorClearsAnAlertByItsID(t *testing.T) {
 	away = nil
 	require.Len(t, commandstest.Fold[alert.Event](w, alert.Stream), 1)
 
-	// and an operator can, which waits until the list does not show it
+	// and an operator can; the request waits until the list no longer shows it
 	require.Equal(t, http.StatusOK, clear(raised.Alert, "op"))
 	require.Equal(t, []readmodel.Model{readmodel.Alerts}, admin.Models.Names)
 	require.Equal(t, alert.Cleared{Alert: raised.Alert, At: w.Clock.Now()},

@@ -1,5 +1,5 @@
-// Package alignment serves the routes that find the words of a text in a recording of it. They declare no credential
-// and append nothing, so what they cost is limited by address and in all.
+// Package alignment serves the routes that find the words of a text in a recording of it. They need no credential and
+// append no event, so their cost is limited by address and in total.
 package alignment
 
 import (
@@ -17,21 +17,21 @@ import (
 )
 
 const (
-	// MaxBody is what ten minutes take as 16-bit samples at 16 kHz, and a little more.
+	// MaxBody is the size of ten minutes of 16-bit samples at 16 kHz, with a margin.
 	MaxBody = 20 << 20
 	// timeout covers the decoding and the comparison of the longest recording on a busy machine.
+	// again is the pause before another attempt may find room.
 	timeout = 2 * time.Minute
-	// again is when another attempt may find room.
-	again = 5 * time.Second
+	again   = 5 * time.Second
 )
 
 // API aligns recordings.
 type API struct {
 	Aligner alignment.Aligner
-	Places  *quota.Budget // of recordings at once, in all and of each address
+	Places  *quota.Budget // of concurrent recordings, in total and of each address
 }
 
-// Routes are the rows for the public route table.
+// Routes returns the rows for the public route table.
 func (a *API) Routes() []web.Route {
 	options := func(summary, description string) []web.Option {
 		return []web.Option{
@@ -41,7 +41,7 @@ func (a *API) Routes() []web.Route {
 		}
 	}
 	return []web.Route{
-		web.Post("/v1/ai/speech/kanna", a.plain, options("Where the words of a text are in a recording",
+		web.Post("/v1/ai/speech/kanna", a.plain, options("Find the words of a text in a recording",
 			"The words of the text in order, each with its place in the recording.")...),
 		web.Post("/v1/ai/speech/kanna_improved", a.improved,
 			append(options("The same, with the phonemes of each word",
@@ -54,7 +54,7 @@ The recording (wav, mp3, aac, m4a, mp4, ogg, opus, webm or flac, recognised by i
 No credential is needed, so work is limited: one recording of each address at once (429), and few in all (503).`
 
 type plainRequest struct {
-	Text     string `query:"text" required:"true" minlen:"1" maxlen:"10000" doc:"What is said in the recording." example:"Hello, how are you today?"`
+	Text     string `query:"text" required:"true" minlen:"1" maxlen:"10000" doc:"The text of the recording." example:"Hello, how are you today?"`
 	Language string `query:"language" default:"auto" doc:"The text's language; auto detects it." example:"en"`
 	Body     []byte `raw:"body" required:"true"`
 }
@@ -71,7 +71,7 @@ func (a *API) plain(call *web.Call, in plainRequest) (web.Reply, error) {
 }
 
 type improvedRequest struct {
-	Text     string   `body:"text" required:"true" minlen:"1" maxlen:"10000" doc:"What is said in the recording." example:"Hello, how are you today?"`
+	Text     string   `body:"text" required:"true" minlen:"1" maxlen:"10000" doc:"The text of the recording." example:"Hello, how are you today?"`
 	Language string   `body:"language" default:"auto" doc:"The text's language; auto detects it." example:"en"`
 	Audio    web.File `body:"audio" required:"true" doc:"The recording." example:"the bytes of recording.wav"`
 }
@@ -84,7 +84,7 @@ func (a *API) improved(call *web.Call, in improvedRequest) (web.Reply, error) {
 	return web.JSON(words), nil
 }
 
-// recording is an input of the name, "" for a raw body.
+// recording is the content of an input with a name, "" for a raw body.
 type recording struct {
 	content audio.Upload
 	name    string
@@ -96,7 +96,7 @@ type alignedWord struct {
 	Start      float64   `json:"start" doc:"Seconds from the start of the recording."`
 	Duration   float64   `json:"duration" doc:"Seconds that the word lasts."`
 	Confidence float64   `json:"confidence" doc:"0 to 1: how much the recording resembles the word there."`
-	Phonemes   []phoneme `json:"phonemes,omitempty" doc:"Of kanna_improved alone."`
+	Phonemes   []phoneme `json:"phonemes,omitempty" doc:"Only of kanna_improved."`
 }
 
 type phoneme struct {
@@ -130,7 +130,7 @@ func busy() error {
 		RetryAfter: again}
 }
 
-// explain turns what is wrong with an input into a 422.
+// explain translates an error about an input into a 422.
 func explain(call *web.Call, err error, recording string) error {
 	var unusable *audio.UnusableError
 	var other *alignment.OtherTextError
@@ -164,5 +164,5 @@ func show(words []alignment.Word) []alignedWord {
 	return shown
 }
 
-// rounded returns milliseconds' precision.
+// rounded rounds to milliseconds.
 func rounded(value float64) float64 { return math.Round(1000*value) / 1000 }

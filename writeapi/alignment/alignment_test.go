@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { webtest.Main(m) }
 
-// aligner answers as a test says.
+// aligner is an Aligner by a function of the test.
 type aligner func(ctx context.Context) ([]alignment.Word, error)
 
 func (a aligner) Align(ctx context.Context, _ audio.Upload, _, _ string) ([]alignment.Word, error) {
@@ -78,7 +78,7 @@ func TestAnAddressHasOneRecordingAtOnce(t *testing.T) {
 	close(end)
 	require.Equal(t, 200, <-first)
 
-	// and afterwards there is room again
+	// and afterwards the address has a place again
 	go func() { <-begun }()
 	response, body = post(t, url)
 	require.Equal(t, 200, response.StatusCode, body)
@@ -95,7 +95,7 @@ func TestTheServiceHasSoManyAtOnce(t *testing.T) {
 	}
 }
 
-// linguist keeps the language that it is called with.
+// linguist records the language of its last call.
 type linguist struct{ language string }
 
 func (l *linguist) Align(_ context.Context, _ audio.Upload, _, language string) ([]alignment.Word, error) {

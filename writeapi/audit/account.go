@@ -10,7 +10,7 @@ import (
 	"github.com/recital-tts/recital/internal/http/web"
 )
 
-// API shows accounts as they were.
+// API shows past states of accounts.
 type API struct {
 	Audit *audit.Audit
 	Now   func() time.Time
@@ -27,7 +27,7 @@ func (a *API) AdminRoutes() []web.Route {
 
 type accountRequest struct {
 	AccountID string       `path:"account_id" maxlen:"64"`
-	AsOf      *web.Instant `query:"as_of" maxlen:"40" doc:"the time, as 2026-11-22T15:04:05Z; now where it is left out"`
+	AsOf      *web.Instant `query:"as_of" maxlen:"40" doc:"the time, as 2026-11-22T15:04:05Z; now by default"`
 }
 
 func (a *API) show(call *web.Call, in accountRequest) (web.Reply, error) {
@@ -35,7 +35,7 @@ func (a *API) show(call *web.Call, in accountRequest) (web.Reply, error) {
 	if in.AsOf != nil {
 		asked := time.Time(*in.AsOf)
 		if asked.After(at) {
-			return web.Reply{}, call.Invalid("as_of", "what will be is not known")
+			return web.Reply{}, call.Invalid("as_of", "the time is in the future")
 		}
 		at = asked
 	}
@@ -46,7 +46,7 @@ func (a *API) show(call *web.Call, in accountRequest) (web.Reply, error) {
 	return web.JSON(responseOf(found, at)).WithHeader("Cache-Control", "no-store"), nil
 }
 
-// states are the phases of the closing of an account in words.
+// states are the names of the phases of closing.
 var states = map[account.Closing]string{
 	account.NotClosed: "open", account.Ending: "closed", account.ErasedOnce: "erased", account.ErasedForAll: "erased",
 }
@@ -91,7 +91,7 @@ func orNull(t time.Time) *time.Time {
 	return &t
 }
 
-// Erasures shows how far the erasure of closed accounts is.
+// Erasures shows the progress of the erasure of closed accounts.
 type Erasures struct {
 	Audit  *audit.Audit
 	Stores audit.Stores
@@ -101,7 +101,7 @@ type Erasures struct {
 func (a *Erasures) AdminRoutes() []web.Route {
 	return []web.Route{
 		web.Get("/admin/accounts/{account_id}/erasure", a.show, web.Role("operator", "auditor"), web.Tag("Auditors"),
-			web.Summary("What was erased of an account, and what is left to do"),
+			web.Summary("The progress of an account's erasure, and its remaining data"),
 			web.Returns[adminapi.ErasureReply](), web.Refuses(404)),
 	}
 }
@@ -138,7 +138,7 @@ func stateOf(e audit.Erasure) string {
 	return "ending"
 }
 
-// shown returns a time as text, nil for the zero time.
+// shown returns a time as text, or nil for the zero time.
 func shown(at time.Time) *string {
 	if at.IsZero() {
 		return nil

@@ -14,10 +14,10 @@ import (
 	"github.com/recital-tts/recital/writeapi"
 )
 
-// actTimeout bounds the wait for the log of an act that is carried out anyway.
+// actTimeout bounds the wait for the log before an act that is executed anyway.
 const actTimeout = 2 * time.Second
 
-// Acts records what operators and auditors change or copy by the routes with web.Acts.
+// Acts records the acts of operators and auditors on the routes with web.Acts.
 type Acts struct {
 	Audit *audit.Audit
 	Log   *slog.Logger
@@ -33,7 +33,7 @@ type repeatable struct {
 	actor eventlog.Actor
 }
 
-// Record is a web.RecordAct.
+// Record implements web.RecordAct.
 func (a *Acts) Record(call *web.Call, act web.Act, subject string) error {
 	origin := writeapi.Origin(call.Caller)
 	of := repeatable{act.Kind, origin.Actor}
@@ -50,7 +50,7 @@ func (a *Acts) Record(call *web.Call, act web.Act, subject string) error {
 	case err == nil:
 		a.remember(of, act.Within)
 	case act.Anyway:
-		a.Log.Warn("an operator's act could not be recorded in the log, and is carried out all the same",
+		a.Log.Warn("an operator's act could not be recorded in the log, and is executed nevertheless",
 			"act", act.Kind, "operator", of.actor.Name, "role", of.actor.Role, "address", of.actor.Address,
 			"request_id", call.RequestID, "error", err)
 		return nil
@@ -65,7 +65,7 @@ func (a *Acts) known(of repeatable, within time.Duration) bool {
 	return found && a.Now().Sub(at) < within
 }
 
-// remember also forgets acts that are too old to matter.
+// remember also drops acts that are too old to matter.
 func (a *Acts) remember(of repeatable, within time.Duration) {
 	if within == 0 {
 		return
@@ -83,7 +83,7 @@ func (a *Acts) remember(of repeatable, within time.Duration) {
 // maxHeads is the maximum number of heads in a reply.
 const maxHeads = 500
 
-// Chain shows the heads of the audit chain to those who keep them elsewhere. They are read from the log itself, not
+// Chain shows the heads of the audit chain to auditors who keep them elsewhere. They are read from the log itself, not
 // from a read model.
 type Chain struct {
 	Heads *audit.Heads
@@ -95,7 +95,7 @@ func (a *Chain) AdminRoutes() []web.Route {
 		web.Get("/admin/audit/heads", a.heads, web.Role("operator", "auditor"), web.Tag("Auditors"),
 			web.Summary("The signed heads of the log, in order"),
 			web.Description("A head covers all events of the log up to one of them, and is signed. "+
-				"Kept elsewhere, it proves later that none of them was changed."),
+				"A copy kept elsewhere proves later that none of them was changed."),
 			web.Returns[adminapi.HeadsReply]()),
 		web.Get("/admin/audit/key", a.key, web.Role("operator", "auditor"), web.Tag("Auditors"),
 			web.Summary("The public key that proves the heads of this instance"), web.Returns[adminapi.KeyReply]()),

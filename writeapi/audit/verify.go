@@ -15,10 +15,10 @@ import (
 
 const (
 	longestCheck = 24 * time.Hour
-	checks       = 2 // at once
+	checks       = 2 // concurrent
 )
 
-// Verification lets operators and auditors have this instance check the log.
+// Verification checks the log for operators and auditors.
 type Verification struct {
 	Heads *audit.Heads
 
@@ -30,10 +30,10 @@ func (v *Verification) AdminRoutes() []web.Route {
 	return []web.Route{
 		web.Get("/admin/audit/verification", v.verify, web.Role("operator", "auditor"), web.Tag("Auditors"),
 			web.Resumed(longestCheck), web.Summary("Check the log against its signed heads"),
-			web.Description("Server-sent events. The event `progress` says how far the check is, `report` what it has found, "+
-				"and `failed` why it could not be made, with what to do; each of the last two is the end. "+
-				"The instance checks with its own key: whoever controls it controls the answer, "+
-				"so auditors check with `recitalctl audit verify`, on a machine of theirs, with heads that they keep."),
+			web.Description("Server-sent events. The event `progress` has the progress of the check, `report` its findings, "+
+				"and `failed` an error with advice; each of the last two is the end. "+
+				"The instance checks with its own key, so its operator could forge the result: "+
+				"auditors check with `recitalctl audit verify` on their own machine, with their own copies of the heads."),
 			web.ReturnsMedia([]string{"text/event-stream"}, web.Means("Server-sent events, until the check has ended")),
 			web.Refuses(http.StatusServiceUnavailable)),
 	}
@@ -42,7 +42,7 @@ func (v *Verification) AdminRoutes() []web.Route {
 // verificationReply is the data of progress and report.
 type verificationReply struct {
 	audit.Verification
-	Part     float64  `json:"part"` // of the log that was read, 0 to 1
+	Part     float64  `json:"part"` // part of the log that was read, 0 to 1
 	Intact   bool     `json:"intact"`
 	Findings []string `json:"findings"` // in words
 }
@@ -62,7 +62,7 @@ func (v *Verification) write(ctx context.Context, w io.Writer) error {
 		return writeEvent(w, "progress", replyOf(now))
 	})
 	if err != nil {
-		failure := map[string]string{"error": "The check could not be made. See to the event store, then check again."}
+		failure := map[string]string{"error": "The check failed. Check the event store, then try again."}
 		return writeEvent(w, "failed", failure)
 	}
 	return writeEvent(w, "report", replyOf(found))
@@ -70,7 +70,7 @@ func (v *Verification) write(ctx context.Context, w io.Writer) error {
 
 func replyOf(v audit.Verification) verificationReply {
 	reply := verificationReply{Verification: v, Part: 1, Intact: v.Intact(), Findings: []string{}}
-	if v.Until.Commit > 0 && v.Position.Compare(v.Until) < 0 { // positions are no counts, but they grow with the log
+	if v.Until.Commit > 0 && v.Position.Compare(v.Until) < 0 { // positions are not counts, but they grow with the log
 		reply.Part = float64(v.Position.Commit) / float64(v.Until.Commit)
 	}
 	for _, finding := range v.Report.Findings {

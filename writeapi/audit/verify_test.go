@@ -49,7 +49,7 @@ func TestACheckTellsHowFarItIsAndWhatItHasFound(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.NoError(t, heads.Run(t.Context()))
-	for range 5 { // each check that ends makes room for another
+	for range 5 { // each finished check makes room for another
 		body := check()
 		require.Regexp(t, `^event: progress\ndata: \{.*"part":0\.\d+.*\}\n\nevent: report\ndata: \{.*"part":1,"intact":true,`+
 			`"findings":\[\]\}\n\n$`, body)

@@ -1,4 +1,4 @@
-// Package backup gives out blobs for backups.
+// Package backup serves blobs for backups.
 package backup
 
 import (
@@ -15,33 +15,33 @@ import (
 	"github.com/recital-tts/recital/internal/providers/blobs"
 )
 
-// API lists and reads blobs as they are in the store: sealed.
+// API lists and reads sealed blobs, as they are in the store.
 type API struct {
 	Blobs blobs.Store
-	// reports whether a blob is to be forgotten within minutes, and has no place in backups
+	// reports whether a blob expires within minutes, so that backups omit it
 	Fleeting func(blobs.Address) bool
 }
 
-// listType is the content type of a list of blobs, blobType that of a blob.
+// listType is the content type of a list of blobs, and blobType of a blob.
 const (
 	listType = "application/x-ndjson"
 	blobType = "application/octet-stream"
 )
 
-// longest is how long a reply may take.
+// longest is the maximum duration of a reply.
 const longest = time.Hour
 
-// piece is how much is handed to the connection at once, in bytes.
+// piece is the size of a write to the connection, in bytes.
 const piece = 64 << 10
 
-// AdminRoutes are the rows for the admin route table.
+// AdminRoutes returns the rows for the admin route table.
 func (a *API) AdminRoutes() []web.Route {
 	operator, tag := web.Role("operator"), web.Tag("Operators")
 	acts := web.Acts(web.Act{Kind: audit.ActCopyBlobs, Anyway: true, Within: time.Hour})
 	return []web.Route{
 		web.Get("/admin/backup/blobs", a.list, operator, tag, acts, web.Resumed(longest),
 			web.Summary("All blobs, as JSON lines"),
-			web.Description("In no particular order. The last line has their number; a list without it was cut off."),
+			web.Description("In no particular order. The last line has their number; a list without it is incomplete."),
 			web.ReturnsMedia([]string{listType})),
 		web.Get("/admin/backup/blob/{address}", a.read, operator, tag, acts, web.Resumed(longest),
 			web.Summary("A blob as it is in the store"),
@@ -49,7 +49,7 @@ func (a *API) AdminRoutes() []web.Route {
 	}
 }
 
-// line is one of the list.
+// line is a line of the list.
 type line struct {
 	Address blobs.Address `json:"address,omitempty"`
 	Size    int64         `json:"size,omitempty"` // bytes
@@ -91,7 +91,7 @@ func (a *API) read(call *web.Call, in blobRequest) (web.Reply, error) {
 	return reply, err
 }
 
-// open opens the blob before the head of the reply is sent, so that what is wrong with it is the reply.
+// open opens the blob before the head of the reply is sent, so that an error can be the reply.
 func (a *API) open(call *web.Call, address blobs.Address) (web.Reply, error) {
 	blob, err := a.Blobs.Stat(call, address)
 	if err != nil {
@@ -101,7 +101,7 @@ func (a *API) open(call *web.Call, address blobs.Address) (web.Reply, error) {
 	if err != nil {
 		return web.Reply{}, err
 	}
-	context.AfterFunc(call, func() { _ = content.Close() }) // also where the stream never starts
+	context.AfterFunc(call, func() { _ = content.Close() }) // even if the stream never starts
 	return web.Stream(blobType, func(_ context.Context, w io.Writer) error {
 		_, err := io.CopyBuffer(w, struct{ io.Reader }{content}, make([]byte, piece))
 		return err

@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) { webtest.Main(m) }
 
-// store is a folder of blobs that counts its open readers, and may fail in the middle of a list.
+// store is a folder of blobs that counts its open readers, and can fail in the middle of a list.
 type store struct {
 	blobs.Store
 	open   atomic.Int64
@@ -70,13 +70,13 @@ func (s *store) List(ctx context.Context, prefix string) iter.Seq2[blobs.Blob, e
 	}
 }
 
-// desk is the routes on a real server, over a real folder of blobs. Blobs of owners that begin with "brief-" are to be
-// forgotten.
+// desk serves the routes on a real server, over a real folder of blobs. Blobs of owners that begin with "brief-" are
+// due for deletion.
 type desk struct {
 	*testing.T
 	store *store
 	url   string
-	said  testlog.Buffer // of the folder
+	said  testlog.Buffer // the folder's log
 	seen  chan web.Observation
 }
 
@@ -133,14 +133,14 @@ func TestBlobsAreForOperatorsAlone(t *testing.T) {
 	}
 }
 
-// line is one of the list, as recitalctl reads it.
+// line is a line of the list, as recitalctl reads it.
 type line struct {
 	Address blobs.Address `json:"address"`
 	Size    int64         `json:"size"`
 	Blobs   *int          `json:"blobs"`
 }
 
-// list returns the sizes of the blobs that are listed, and whether the list says that it is whole.
+// list returns the sizes of the listed blobs, and whether the list is marked as complete.
 func (d *desk) list() (sizes map[blobs.Address]int64, whole bool) {
 	d.Helper()
 	response := d.get("op", "blobs")
@@ -214,7 +214,7 @@ func TestWhatIsNoBlobIsNotFound(t *testing.T) {
 	d.requireAllClosed()
 }
 
-// A client that hangs up in the middle of a blob leaves nothing open, and does not have the rest read.
+// A client that hangs up in the middle of a blob leaves nothing open, and the rest is not read.
 func TestAClientThatHangsUpLeavesNothingOpen(t *testing.T) {
 	d := openDesk(t)
 	address := d.put("clip-12345678", make([]byte, 64<<20))

@@ -1,5 +1,5 @@
-// Package billing serves the routes that change subscriptions and cards, and those by which the payment provider gives
-// notice.
+// Package billing serves the routes that change subscriptions and cards, and the routes for the payment provider's
+// notices.
 package billing
 
 import (
@@ -10,18 +10,18 @@ import (
 	"github.com/recital-tts/recital/writeapi"
 )
 
-// API changes subscriptions and cards, and takes notices.
+// API changes subscriptions and cards, and receives notices.
 type API struct {
 	Billing    *billing.Billing
-	Notices    payments.Notice // verifies those of the provider
-	Analytics  payments.Notice // verifies those of its analytics
+	Notices    payments.Notice // verifies the provider's notices
+	Analytics  payments.Notice // verifies the notices of its analytics
 	ReadModels writeapi.ReadModels
 }
 
-// maxNotice is far above what the provider sends, in bytes.
+// maxNotice is the maximum size of a notice in bytes, far above the usual one.
 const maxNotice = 256 << 10
 
-// Routes are the rows for the public route table.
+// Routes returns the rows for the public route table.
 func (a *API) Routes() []web.Route {
 	tag, shown := web.Tag("Payments"), web.ReadModels(readmodel.Billing, readmodel.Account)
 	noStore := web.Sends("cache-control")
@@ -31,24 +31,24 @@ func (a *API) Routes() []web.Route {
 	return []web.Route{
 		web.Post("/payments/subscribe", a.subscribe, shown, tag, web.Summary("Subscribe to a plan"),
 			web.Description("The subscription is incomplete until its first invoice is paid with the `client_secret`. Until "+
-				"then a repetition answers with the same."),
+				"then a repetition returns the same subscription."),
 			web.Returns[subscribeResponse](noStore), web.Refuses(400, 402, 404)),
 		web.Post("/payments/change-plan", a.changePlan, shown, tag, web.Summary("Change the plan"),
-			web.Description("A dearer plan is charged proportionately and begins now; a cheaper one begins with the next "+
-				"period. If the card is declined, nothing changes, and the error says why in its `code`. With the code "+
+			web.Description("A more expensive plan is charged proportionately and begins now; a cheaper one begins with "+
+				"the next period. If the card is declined, the plan is unchanged, and the error has the reason in `code`. With the code "+
 				"`authentication_required` the bank asks the owner of the card: the plan changes once the payment is confirmed "+
 				"with the `client_secret` of the error. Until then the billing overview shows it as `pending_change`, another "+
-				"dearer plan takes its place, and after 23 hours, or with the period, it lapses. With `preview=true` nothing "+
-				"changes: the reply says what the change would be, and what it would cost now, as `preview`."),
+				"more expensive plan replaces it, and after 23 hours, or with the period, it lapses. With `preview=true` the "+
+				"plan is unchanged: the reply describes the change, with its immediate charge as `preview`."),
 			web.Returns[changePlanResponse](noStore), web.Refuses(400, 402, 404)),
 		web.Post("/payments/cancel-scheduled-change", a.dropScheduledChange, shown, tag, done,
-			web.Summary("Keep the plan, in place of a change that is scheduled"),
+			web.Summary("Keep the plan, instead of a scheduled change"),
 			web.Description("Drops the change of plan that the billing overview shows as `scheduled_change`."),
 			web.Refuses(400)),
 		web.Post("/payments/cancel", a.cancel, shown, tag, web.Summary("End the subscription with its period"),
-			web.Description("The plan stays until the end of the period that is paid for, and "+
+			web.Description("The plan stays until the end of the paid period, and "+
 				"`uncancel` reverses it until then."), web.Returns[cancelResponse](noStore), web.Refuses(400)),
-		web.Post("/payments/uncancel", a.uncancel, shown, tag, done, web.Summary("Go on with a subscription that was to end"),
+		web.Post("/payments/uncancel", a.uncancel, shown, tag, done, web.Summary("Resume a cancelled subscription"),
 			web.Description("Reverses a cancellation that has not taken effect yet."), web.Refuses(400)),
 		web.Post("/payments/setup-intent", a.createSetup, shown, tag, web.Summary("Begin to register a card"),
 			web.Description("The `client_secret` goes to the payment provider's form, which takes the card and returns "+
@@ -75,7 +75,7 @@ type priceRequest struct {
 
 type changePlanRequest struct {
 	priceRequest
-	Preview bool `query:"preview" default:"false" doc:"Says what the change would cost now, and changes nothing. The idempotency key has no meaning then."`
+	Preview bool `query:"preview" default:"false" doc:"Returns the immediate charge without a change. The idempotency key is ignored then."`
 }
 
 type plainRequest struct{ web.IdempotencyKey }
@@ -87,33 +87,33 @@ type cardRequest struct {
 
 type subscribeResponse struct {
 	SubscriptionID  string           `json:"subscription_id" doc:"The id of the subscription at the payment provider."`
-	ClientSecret    string           `json:"client_secret" doc:"Confirms the first payment in the form of the payment provider. Empty where there is nothing to pay."`
+	ClientSecret    string           `json:"client_secret" doc:"Confirms the first payment in the form of the payment provider. Empty if no payment is due."`
 	Amount          int64            `json:"amount" doc:"of the first invoice, in minor units of the currency"`
 	Currency        string           `json:"currency" doc:"The currency, in the three letters of ISO 4217, in lower case."`
-	AppliedDiscount *appliedDiscount `json:"applied_discount" doc:"The discount on the first payment; null where there is none."`
+	AppliedDiscount *appliedDiscount `json:"applied_discount" doc:"The discount on the first payment, or null."`
 }
 
 type appliedDiscount struct {
 	Name        string `json:"name" doc:"The name of the discount."`
-	Description string `json:"description" doc:"What the discount gives, in words."`
+	Description string `json:"description" doc:"The discount in words."`
 }
 
 type changePlanResponse struct {
-	Kind        string `json:"kind" literal:"upgraded,downgrade_scheduled" doc:"upgraded at once, or downgrade_scheduled for the end of the period."`
+	Kind        string `json:"kind" literal:"upgraded,downgrade_scheduled" doc:"upgraded immediately, or downgrade_scheduled for the end of the period."`
 	EffectiveAt int64  `json:"effective_at" doc:"When the plan changes, in Unix seconds."`
 
-	Preview *changePreview `json:"preview,omitempty" doc:"With preview=true only: what would be charged now."`
+	Preview *changePreview `json:"preview,omitempty" doc:"Only with preview=true: the immediate charge."`
 }
 
 type changePreview struct {
-	AmountDue int64         `json:"amount_due" doc:"What would be charged now, in minor units of the currency: 0 for a cheaper plan."`
+	AmountDue int64         `json:"amount_due" doc:"The immediate charge, in minor units of the currency: 0 for a cheaper plan."`
 	Currency  string        `json:"currency" doc:"The currency, in the three letters of ISO 4217, in lower case."`
-	Lines     []previewLine `json:"lines" doc:"What the amount is made of, such as the time that is left at either price, and characters past the plan that wait for an invoice."`
+	Lines     []previewLine `json:"lines" doc:"The items of the amount, such as the remaining time at either price, and characters past the plan that wait for an invoice."`
 }
 
 type previewLine struct {
-	Description string `json:"description" doc:"What the line is for, in the words of the payment provider."`
-	Amount      int64  `json:"amount" doc:"in minor units of the currency; negative where it is credited"`
+	Description string `json:"description" doc:"The item, in the words of the payment provider."`
+	Amount      int64  `json:"amount" doc:"in minor units of the currency; negative for a credit"`
 }
 
 type cancelResponse struct {

@@ -106,7 +106,7 @@ func (a *API) replaceCard(call *web.Call, in cardRequest) (web.Reply, error) {
 	return a.answer(call, web.JSON(paymentMethodResponse{Brand: card.Brand, Last4: card.Last4}), card.Position, err)
 }
 
-// answer answers once the read models show what was done.
+// answer replies once the read models show the change.
 func (a *API) answer(call *web.Call, reply web.Reply, position eventlog.Position, err error) (web.Reply, error) {
 	if errors.Is(err, domain.ErrKeyReused) {
 		return web.Reply{}, call.Invalid("idempotency-key", "the key was used for a request with other content")

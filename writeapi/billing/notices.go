@@ -23,7 +23,7 @@ func (a *API) analytics(call *web.Call, in noticeRequest) (web.Reply, error) {
 	return a.record(call, in, a.Analytics, true)
 }
 
-// record answers when the notice is in the log. Nothing of it is looked at before it is verified.
+// record replies when the notice is in the log. The content is not read before it is verified.
 func (a *API) record(call *web.Call, in noticeRequest, by payments.Notice, analytics bool) (web.Reply, error) {
 	event, err := by.Verify(in.Body, in.Signature, time.Now())
 	if errors.Is(err, payments.ErrForged) {

@@ -8,18 +8,18 @@ import (
 	"github.com/recital-tts/recital/writeapi"
 )
 
-// API deletes what accounts have saved.
+// API deletes clips.
 type API struct {
 	Clips      *clips.Clips
 	ReadModels writeapi.ReadModels
 }
 
-// Routes are the rows for the public route table.
+// Routes returns the rows for the public route table.
 func (a *API) Routes() []web.Route {
 	return []web.Route{
 		web.Delete("/v1/account/clip/{clip_id}", a.remove, web.ReadModels(readmodel.Clips), web.Tag("Account"),
 			web.Summary("Delete a saved clip"),
-			web.Description("Removes the clip and its audio. It cannot be undone."),
+			web.Description("Removes the clip and its audio. This cannot be undone."),
 			web.Returns[writeapi.SuccessResponse](), web.Refuses(404)),
 	}
 }

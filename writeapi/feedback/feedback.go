@@ -10,17 +10,17 @@ import (
 // maxBody leaves room for the longest texts in any encoding, so that one that is somewhat too long gets a 422.
 const maxBody = 256 << 10
 
-// API takes feedback.
+// API receives feedback.
 type API struct {
 	Feedback *feedback.Feedback
 }
 
-// Routes are the rows for the public route table.
+// Routes returns the rows for the public route table.
 func (a *API) Routes() []web.Route {
 	return []web.Route{
 		web.Post("/v1/ai/speech/feedback", a.give, web.FormBody(), web.MaxBody(maxBody), web.Tag("Speech"),
-			web.Summary("What the client thinks of a synthesis"),
-			web.Description("The feedback is kept with the account. It does not change the voice."),
+			web.Summary("Give feedback on a synthesis"),
+			web.Description("The feedback is stored with the account. It does not change the voice."),
 			web.Returns[feedbackResponse](web.Sends("x-recital-position")), web.Refuses(404)),
 	}
 }
@@ -28,7 +28,7 @@ func (a *API) Routes() []web.Route {
 type request struct {
 	ID      string  `body:"id" doc:"The x-generation-id of the synthesis." required:"true" example:"req_NCwcMfUDpDJoBg7QaMnYRk"`
 	Rating  string  `body:"rating" required:"true" literal:"thumbsUp,thumbsDown" doc:"Whether the result was good." example:"thumbsUp"`
-	Text    *string `body:"text" maxlen:"5000" doc:"What the client says about it." example:"A clear voice."`
+	Text    *string `body:"text" maxlen:"5000" doc:"The feedback in words." example:"A clear voice."`
 	Context *string `body:"context" maxlen:"5000" doc:"Where the result was used."`
 }
 
@@ -36,7 +36,7 @@ type feedbackResponse struct {
 	Success bool `json:"success" doc:"Always true."`
 }
 
-// give keeps what the client thinks of a synthesis. No read model shows it yet, so nothing is waited for.
+// give records feedback. No read model shows it, so it does not wait for one.
 func (a *API) give(call *web.Call, in request) (web.Reply, error) {
 	opinion := feedback.Opinion{About: in.ID, Rating: in.Rating, Text: orEmpty(in.Text), Context: orEmpty(in.Context)}
 	position, err := a.Feedback.Give(call, call.Principal.Account, opinion, writeapi.Origin(call.Caller))

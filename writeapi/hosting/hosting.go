@@ -23,7 +23,7 @@ const (
 	maxName     = 100
 	// maxBody leaves room for lists that are somewhat too long, so that they get a 422.
 	maxBody = 64 << 10
-	// timeout is that of the longest lists: the platform is asked twice or three times for each project.
+	// timeout is for the longest lists, which take two or three requests to the platform for each project.
 	timeout = 2 * time.Minute
 )
 
@@ -33,31 +33,31 @@ type API struct {
 	ReadModels writeapi.ReadModels
 }
 
-// Routes are the rows for the public route table.
+// Routes returns the rows for the public route table.
 func (a *API) Routes() []web.Route {
 	tag := web.Tag("Hosting")
 	return []web.Route{
 		web.Post("/v1/account/hosting/projects", a.projects, web.FormBody(), web.MaxBody(maxBody), web.Timeout(time.Minute),
 			tag,
 			web.Summary("Connect an account of the hosting platform, and list its projects"),
-			web.Description("The platform hands out the `code` when the integration is installed, and takes it "+
-				"once; later calls go without."),
+			web.Description("The platform issues the `code` when the integration is installed, and accepts it "+
+				"once; later calls do not need it."),
 			web.Returns[hostingProjectResponse](web.Sends("x-recital-position")), web.Refuses(400, 403, 404, 409, 429)),
 		web.Post("/v1/account/hosting/env_vars", a.setVariables, web.FormBody(), web.MaxBody(maxBody), web.Timeout(timeout),
 			web.ReadModels(readmodel.Account), tag,
-			web.Summary("Put API keys into projects at the hosting platform, and take them away"),
+			web.Summary("Set and remove API keys in projects at the hosting platform"),
 			web.Description("Each project gets a key of its own, named after it, in "+
 				"the environment variable `"+hosting.VariableName+"`. "+
 				"Projects are given by name or id: separated by commas, as a repeated field, or as a JSON array, at most 100 of "+
-				"each. What is set, or removed, already stays so. "+
-				"`success` is false where some projects failed; a repetition goes on with them."),
+				"each. Keys that are set, or removed, already are left unchanged. "+
+				"`success` is false if some projects failed; a repetition continues with them."),
 			web.Returns[hostingVariablesResponse](), web.Refuses(404, 409, 429)),
 	}
 }
 
 type projectsRequest struct {
 	Config string `body:"config_id" doc:"The platform's id of the configuration." required:"true" minlen:"1" maxlen:"200" example:"icfg_1a2b3c"`
-	Code   string `body:"code" doc:"What the platform has handed out for it." maxlen:"1000"`
+	Code   string `body:"code" doc:"The code that the platform issued for it." maxlen:"1000"`
 }
 
 type hostingProjectResponse struct {
@@ -87,7 +87,7 @@ func (a *API) projects(call *web.Call, in projectsRequest) (web.Reply, error) {
 type variablesRequest struct {
 	Config string   `body:"config_id" required:"true" minlen:"1" maxlen:"200" doc:"The platform's id of the configuration." example:"icfg_1a2b3c"`
 	Add    []string `body:"add_project_names" doc:"Projects that get a key, unless they have one." example:"website"`
-	Remove []string `body:"remove_projects" doc:"Projects whose key is deleted, and taken away."`
+	Remove []string `body:"remove_projects" doc:"Projects from which the key is removed. It is deleted, too."`
 }
 
 type hostingVariablesResponse struct {
@@ -126,7 +126,7 @@ func (a *API) setVariables(call *web.Call, in variablesRequest) (web.Reply, erro
 	return web.JSON(response), nil
 }
 
-// names takes a list of projects apart: each value holds names with commas, or a JSON array of them.
+// names parses a list of projects: each value has names separated by commas, or is a JSON array of names.
 func names(values []string) (all []string, err error) {
 	for _, value := range values {
 		some := strings.Split(value, ",")
@@ -148,8 +148,8 @@ func names(values []string) (all []string, err error) {
 	return all, nil
 }
 
-// tooMany is what a client hears where the platform takes no more requests.
-const tooMany = "The hosting platform takes no more requests for a while"
+// tooMany is the message while the platform limits requests.
+const tooMany = "The hosting platform limits requests; try again later"
 
 func refusal(err error) error {
 	var limited *platform.LimitedError
@@ -159,7 +159,7 @@ func refusal(err error) error {
 	return err
 }
 
-// message is what a client hears of an error.
+// message returns the message of an error for a client.
 func message(err error) string {
 	var refused *domain.Error
 	switch {

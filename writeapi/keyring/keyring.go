@@ -1,4 +1,4 @@
-// Package keyring serves the operators' hand on the keyring of the log.
+// Package keyring serves the operators' routes on the keyring of the log.
 package keyring
 
 import (
@@ -18,10 +18,10 @@ import (
 	"github.com/recital-tts/recital/writeapi"
 )
 
-// API shows and changes which keyring is the log's, and copies it.
+// API shows, changes and copies the keyring of the log.
 type API struct {
 	Keyring *keyring.Keyring
-	Inbox   writeapi.Inbox // of a copy that is sent
+	Inbox   writeapi.Inbox // of a received copy
 }
 
 const (
@@ -29,31 +29,31 @@ const (
 	importTimeout = 30 * time.Minute
 )
 
-// AdminRoutes are the rows for the admin route table.
+// AdminRoutes returns the rows for the admin route table.
 func (a *API) AdminRoutes() []web.Route {
 	return []web.Route{
 		web.Get("/admin/keyring", a.show, web.Role("operator", "auditor"), web.Tag("Operators"),
 			web.Summary("The keyring of the log, and the one in Postgres"), web.Returns[idsReply]()),
 		web.Post("/admin/keyring/abandon", a.abandon, web.Role("operator"), web.Tag("Operators"),
 			web.Acts(web.Act{Own: true, Reasoned: true}),
-			web.Summary("Give the log's keyring up for the one in Postgres"),
-			web.Description("What it sealed (texts of clips, feedback) is lost for ever. The log records who did it. "+
-				"Doing so again has no effect."),
+			web.Summary("Replace the log's keyring with the one in Postgres"),
+			web.Description("Data that it sealed (texts of clips, feedback) is lost permanently. The log records the operator. "+
+				"Repeating it has no effect."),
 			web.Returns[idsReply](), web.Refuses(409)),
 		web.Get("/admin/backup/keyring", a.export, web.Role("operator"), web.Tag("Operators"), web.Resumed(importTimeout),
 			web.Acts(web.Act{Kind: audit.ActCopyKeyring, Anyway: true}),
 			web.Summary("A copy of the keyring, as JSON lines"),
-			web.Description("The keys stay wrapped with the master key, which is not in the copy. What was copied before a "+
-				"key was erased must not outlive the promise to erase."),
+			web.Description("The keys stay wrapped with the master key, which is not in the copy. A copy that has a later "+
+				"erased key must not be kept longer than the promise to erase permits."),
 			web.ReturnsMedia([]string{copyType}), web.Refuses(409)),
 		web.Put("/admin/keyring/import", a.receive, web.Role("operator"), web.Tag("Operators"), web.AppendsNothing(),
 			web.MaxBody(maxPiece),
 			web.Summary("Send a piece of a copy of the keyring"), web.Returns[writeapi.PieceReply](), web.Refuses(409)),
 		web.Post("/admin/keyring/import", a.take, web.Role("operator"), web.Tag("Operators"), web.Timeout(importTimeout),
 			web.Acts(web.Act{Kind: audit.ActImportKeyring}),
-			web.Summary("Import the copy of the keyring that was sent, all of it or nothing"),
-			web.Description("For a Postgres that was lost while the log stayed. Keys of accounts that were closed since are "+
-				"erased again. Doing so again has no effect."),
+			web.Summary("Import the received copy of the keyring, completely or not at all"),
+			web.Description("For a Postgres that was lost while the log was not. Keys of accounts that were closed since are "+
+				"erased again. Repeating it has no effect."),
 			web.Returns[adminapi.ImportReply](), web.Refuses(409)),
 	}
 }
@@ -84,7 +84,7 @@ func (a *API) abandon(call *web.Call, in abandonRequest) (web.Reply, error) {
 // copyType is the content type of a copy of the keyring.
 const copyType = "application/x-ndjson"
 
-// pieceOut is how much of a copy is handed to the connection at once, in bytes.
+// pieceOut is the size of a write to the connection, in bytes.
 const pieceOut = 64 << 10
 
 func (a *API) export(call *web.Call, _ struct{}) (web.Reply, error) {
@@ -110,7 +110,7 @@ func (a *API) receive(_ *web.Call, in pieceRequest) (web.Reply, error) {
 	return writeapi.Receive(a.Inbox, in.Offset, in.Piece)
 }
 
-// take imports the copy that has come. One that is refused is dropped.
+// take imports the received copy. It drops a copy that is refused.
 func (a *API) take(call *web.Call, _ struct{}) (web.Reply, error) {
 	var done keys.Imported
 	found, err := a.Inbox.Take(func(from io.Reader) (err error) {
@@ -121,7 +121,7 @@ func (a *API) take(call *web.Call, _ struct{}) (web.Reply, error) {
 	case err == nil && !found:
 		return web.Reply{}, domain.Refuse(domain.Rejected, "No copy has been sent")
 	case errors.Is(err, keys.ErrCopy):
-		return web.Reply{}, errors.Join(domain.Refuse(domain.Rejected, "The copy of the keyring is not whole"), err,
+		return web.Reply{}, errors.Join(domain.Refuse(domain.Rejected, "The copy of the keyring is incomplete"), err,
 			a.Inbox.Remove())
 	case domain.CodeOf(err) == domain.Rejected:
 		return web.Reply{}, errors.Join(err, a.Inbox.Remove())

@@ -15,19 +15,19 @@ type API struct {
 	ReadModels writeapi.ReadModels
 }
 
-// Routes are the rows for the public route table.
+// Routes returns the rows for the public route table.
 func (a *API) Routes() []web.Route {
 	return []web.Route{
 		web.Put("/payments/spending-cap", a.setSpendingCap, web.ReadModels(readmodel.Usage), web.Tag("Payments"),
-			web.Summary("Bound what is spent past the plan"),
+			web.Summary("Limit the spending past the plan"),
 			web.Description("Speech that could cost more than the amount past the plan, in one period, is refused with 402. "+
 				"Replies in progress count in full until they have ended. The amount is in minor units of the plan's currency; "+
-				"`null` takes the cap away, and 0 permits what the plan includes. It holds at once, and for all later periods."),
+				"`null` removes the cap, and 0 permits only the plan's characters. It applies immediately, and to all later periods."),
 			web.Returns[newSpendingCapResponse](), web.Refuses(400, 409)),
 	}
 }
 
-// AdminRoutes are the rows for the admin route table.
+// AdminRoutes returns the rows for the admin route table.
 func (a *API) AdminRoutes() []web.Route {
 	return []web.Route{
 		web.Post("/admin/accounts/{account_id}/credit", a.credit, web.Role("operator"), web.ReadModels(readmodel.Usage),
@@ -39,8 +39,8 @@ func (a *API) AdminRoutes() []web.Route {
 
 type creditRequest struct {
 	AccountID  string `path:"account_id" maxlen:"64"`
-	Characters int64  `body:"characters" required:"true" ge:"1" le:"1000000000" doc:"how many characters to grant"`
-	Grant      string `body:"grant" minlen:"1" maxlen:"64" pattern:"^[A-Za-z0-9._-]+$" doc:"an id of the caller's choice: a repetition with it grants nothing more"`
+	Characters int64  `body:"characters" required:"true" ge:"1" le:"1000000000" doc:"the number of characters to grant"`
+	Grant      string `body:"grant" minlen:"1" maxlen:"64" pattern:"^[A-Za-z0-9._-]+$" doc:"an id of the caller's choice: a repetition with it has no effect"`
 }
 
 func (a *API) credit(call *web.Call, in creditRequest) (web.Reply, error) {

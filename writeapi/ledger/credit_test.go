@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { webtest.Main(m) }
 
-// site is the admin routes on a real server over a real log.
+// site serves the admin routes on a real server over a real log.
 type site struct {
 	*commandstest.World
 	*writetest.Admin
@@ -41,7 +41,7 @@ func serve(t *testing.T) *site {
 	return s
 }
 
-// openAccount opens one on the free plan.
+// openAccount opens an account on the free plan.
 func (s *site) openAccount() string { return s.Open("free") }
 
 func (s *site) grant(id, body string) (*http.Response, string) {
@@ -49,7 +49,7 @@ func (s *site) grant(id, body string) (*http.Response, string) {
 	return s.Post("/admin/accounts/"+id+"/credit", "op", body)
 }
 
-// credit is what the log holds for an account.
+// credit returns an account's credit according to the log.
 func (s *site) credit(id string) int64 {
 	s.T.Helper()
 	r, err := s.ledger.Reserve(s.T.Context(), id, 0, journal.System())
@@ -79,7 +79,7 @@ func TestAnOperatorGrantsCredit(t *testing.T) {
 	require.Equal(t, response.Header.Get("x-recital-position"), again.Header.Get("x-recital-position"))
 	require.EqualValues(t, 500, s.credit(id))
 
-	// while one without an id is a grant of its own, each time
+	// and without an id, each request is a grant of its own
 	for _, want := range []float64{507, 514} {
 		_, body := s.grant(id, `{"characters": 7}`)
 		var granted map[string]any

@@ -6,11 +6,11 @@ import (
 )
 
 type spendingCapRequest struct {
-	Amount *int64 `body:"amount" required:"true" nullable:"true" ge:"0" le:"1000000000" doc:"The most that characters past the plan may cost in a period, in minor units of the plan's currency; null for no cap." example:"5000"`
+	Amount *int64 `body:"amount" required:"true" nullable:"true" ge:"0" le:"1000000000" doc:"The maximum price of characters past the plan in a period, in minor units of the plan's currency; null for no cap." example:"5000"`
 }
 
 type newSpendingCapResponse struct {
-	Amount   *int64  `json:"amount" doc:"The cap, in minor units of the currency; null where there is none."`
+	Amount   *int64  `json:"amount" doc:"The cap, in minor units of the currency, or null."`
 	Currency *string `json:"currency" doc:"The currency of the cap, in the three letters of ISO 4217, in lower case."`
 }
 

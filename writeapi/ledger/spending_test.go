@@ -19,7 +19,7 @@ import (
 )
 
 func TestTheSpendingCapIsSet(t *testing.T) {
-	// given an account with a plan that bills what is past it, and a free one
+	// given an account on a plan with overage, and one on the free plan
 	w := commandstest.New(t)
 	keeper := w.Ledger()
 	keeper.PriceBy(func(context.Context, string, plan.Type) (plan.Rate, error) {
@@ -38,7 +38,7 @@ func TestTheSpendingCapIsSet(t *testing.T) {
 			"application/json")
 	}
 
-	// when it is set, then the answer waits until it shows, again and again
+	// when the cap is set, twice, then the answer waits until the read model shows it
 	for range 2 {
 		response, body := put(id, `{"amount": 5000}`)
 		require.Equal(t, http.StatusOK, response.StatusCode, body)
@@ -50,7 +50,7 @@ func TestTheSpendingCapIsSet(t *testing.T) {
 	require.Equal(t, http.StatusOK, response.StatusCode, body)
 	require.JSONEq(t, `{"amount": null, "currency": null}`, body)
 
-	// and what is out of bounds is refused, in the documented shape
+	// and values out of bounds are refused, in the documented shape
 	for body, refused := range map[string]string{`{}`: "missing", `{"amount": -1}`: "greater_than_equal",
 		`{"amount": 1000000001}`: "less_than_equal", `{"amount": "much"}`: "int_parsing",
 		`{"amount": 1.5}`: "int_from_float", `[]`: "model_attributes_type"} {

@@ -1,4 +1,4 @@
-// Package notices serves what mode dev keeps instead of sending it.
+// Package notices serves the outbox of mode dev, in which notices are kept instead of sent.
 package notices
 
 import (
@@ -9,7 +9,7 @@ import (
 
 // API serves the outbox.
 type API struct {
-	Outbox func() []notices.Message // the newest first; nil if notices are sent
+	Outbox func() []notices.Message // newest first; nil if notices are sent
 }
 
 // AdminRoutes returns the rows for the admin route table.
@@ -19,7 +19,7 @@ func (a *API) AdminRoutes() []web.Route {
 	}
 	return []web.Route{
 		web.Get("/admin/outbox", a.list, web.Role("operator"), web.Tag("Operators"),
-			web.Summary("The notices that would have been sent by e-mail, the newest first (mode dev)"),
+			web.Summary("The notices that would have been sent by e-mail, newest first (mode dev)"),
 			web.Returns[adminapi.OutboxReply]()),
 	}
 }

@@ -17,8 +17,8 @@ func (d *Doctor) AdminRoutes() []web.Route {
 	return []web.Route{
 		web.Get("/admin/doctor", d.examine, web.Role("operator", "auditor"), web.WhileDraining(), web.Tag("Operators"),
 			web.Summary("Examine the installation"),
-			web.Description("Each part is tried: the event store and Postgres are read, a blob is written, read and deleted. "+
-				"What does not answer within seconds is a fault."),
+			web.Description("Each part is tested: the event store and Postgres are read, a blob is written, read and deleted. "+
+				"A part that does not respond within seconds is a fault."),
 			web.Returns[adminapi.Examination]()),
 	}
 }

@@ -19,22 +19,22 @@ import (
 
 const (
 	longestLogStream = 24 * time.Hour
-	logStreams       = 8 // at once
+	logStreams       = 8 // concurrent
 	logIdle          = 5 * time.Second
 	logBuffer        = 64 << 10
 )
 
-// Log lets operators and auditors read the events of the log as they are: what is sealed stays sealed.
+// Log lets operators and auditors read the log's events as they are. Sealed data stays sealed.
 type Log struct {
 	Log      eventlog.Log
 	Identity eventlog.Identity
 	Types    []string // of events
-	Streams  []string // names of streams, or their beginnings
+	Streams  []string // names of streams, or prefixes of names
 
 	streams atomic.Int64
 }
 
-// AdminRoutes are the rows for the admin route table.
+// AdminRoutes returns the rows for the admin route table.
 func (l *Log) AdminRoutes() []web.Route {
 	roles, tag := web.Role("operator", "auditor"), web.Tag("Log")
 	copies := web.Acts(web.Act{Kind: audit.ActCopyLog, Anyway: true, Within: time.Hour})
@@ -42,10 +42,10 @@ func (l *Log) AdminRoutes() []web.Route {
 		web.Get("/admin/log", l.read, roles, tag, copies, web.Resumed(longestLogStream),
 			web.Summary("The events of the log, as a stream of records"),
 			web.Description("Each record is an event in the event store's own protocol, preceded by its length; the first and "+
-				"the last one frame the stream, so that a cut is noticed. "+
-				"A stream that was cut goes on with `after`, the position of the last event."),
+				"the last one frame the stream, so that a cut is detected. "+
+				"A stream that was cut can be resumed with `after`, the position of the last event."),
 			web.ReturnsMedia([]string{logcopy.ContentType}), web.Refuses(http.StatusServiceUnavailable)),
-		web.Get("/admin/log/events", l.list, roles, tag, copies, web.Summary("Events of the log in JSON, the newest first"),
+		web.Get("/admin/log/events", l.list, roles, tag, copies, web.Summary("Events of the log in JSON, newest first"),
 			web.Description("A page also ends after 20,000 events that do not match, or 1 MiB, so it may be short, or empty, "+
 				"while `next` has more."),
 			web.Returns[eventsReply](), web.Refuses(http.StatusServiceUnavailable)),
@@ -58,17 +58,17 @@ type logRequest struct {
 	eventFilter
 	After  position `query:"after" default:"0/0" pattern:"^[0-9]{1,20}/[0-9]{1,20}$" doc:"only events after this position"`
 	Until  position `query:"until" default:"0/0" pattern:"^[0-9]{1,20}/[0-9]{1,20}$" doc:"only events up to this position; 0/0 is the last one as the request arrives"`
-	Follow bool     `query:"follow" default:"false" doc:"go on with what is written later; until is then not looked at"`
+	Follow bool     `query:"follow" default:"false" doc:"continue with later events; until is then ignored"`
 }
 
-// eventFilter chooses events.
+// eventFilter selects events.
 type eventFilter struct {
-	Stream  string `query:"stream" default:"" doc:"only events of this stream; of all streams whose names begin so, if it ends with *"`
+	Stream  string `query:"stream" default:"" doc:"only events of this stream; of all streams with this prefix, if it ends with *"`
 	Type    string `query:"type" default:"" doc:"only events of this type"`
 	Account string `query:"account" default:"" doc:"only events that name this id in their stream, data or metadata"`
 }
 
-// isOneStream reports whether all events that are chosen are in the stream named.
+// isOneStream reports whether the filter names a single stream.
 func (f eventFilter) isOneStream() bool { return f.Stream != "" && !strings.HasSuffix(f.Stream, "*") }
 
 func (l *Log) read(call *web.Call, in logRequest) (web.Reply, error) {
@@ -88,7 +88,7 @@ func (l *Log) read(call *web.Call, in logRequest) (web.Reply, error) {
 	return web.Stream(logcopy.ContentType, reading.write), nil
 }
 
-// admit counts a reader of the log, which takes itself off streams, or refuses one too many.
+// admit counts a reader of the log in streams, which the caller must decrement, or refuses one too many.
 func (l *Log) admit() error {
 	if l.streams.Add(1) > logStreams {
 		l.streams.Add(-1)
@@ -98,7 +98,7 @@ func (l *Log) admit() error {
 	return nil
 }
 
-// position is one of the log in an address.
+// position is a position of the log in an address.
 type position struct{ eventlog.Position }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
@@ -133,7 +133,7 @@ func (r *reading) write(ctx context.Context, w io.Writer) (err error) {
 	return r.out.Flush()
 }
 
-// past writes the events up to the end of the range. Those of one stream are read from that stream.
+// past writes the events up to the end of the range. Events of a single stream are read from that stream.
 func (r *reading) past(ctx context.Context) error {
 	after, until := r.header.After, r.header.Until
 	events := logcopy.Read(ctx, r.log, after, until)
@@ -157,7 +157,7 @@ func (r *reading) past(ctx context.Context) error {
 	return nil
 }
 
-// follow writes what is appended later, until the stream is cut.
+// follow writes later events, until the stream is cut.
 func (r *reading) follow(ctx context.Context) error {
 	subscription := r.log.Subscribe(ctx, later(r.header.After, r.header.Until))
 	idle := time.NewTicker(logIdle)
@@ -182,7 +182,7 @@ func (r *reading) follow(ctx context.Context) error {
 	}
 }
 
-// deliver writes a delivery and those that are waiting behind it.
+// deliver writes a delivery and the waiting ones after it.
 func (r *reading) deliver(subscription eventlog.Subscription, delivery eventlog.Delivery) error {
 	for open := true; open; {
 		if delivery.Kind == eventlog.KindEvent && r.wanted.includes(delivery.Event) {

@@ -20,20 +20,20 @@ const (
 
 type eventsRequest struct {
 	eventFilter
-	Revision int      `query:"revision" default:"-1" ge:"-1" doc:"only the event with this revision of the stream that is named"`
+	Revision int      `query:"revision" default:"-1" ge:"-1" doc:"only the event with this revision of the named stream"`
 	Before   position `query:"before" default:"0/0" pattern:"^[0-9]{1,20}/[0-9]{1,20}$" doc:"only events before this position, as next has it; 0/0 is the end of the log"`
 	Limit    int      `query:"limit" default:"50" ge:"1" le:"200"`
 }
 
 type eventsReply struct {
-	Events []adminapi.EventReply `json:"events"` // the newest first
-	Next   *string               `json:"next" doc:"before of the next page; null where there is none."`
-	Read   int                   `json:"read" doc:"How many events were looked at."`
+	Events []adminapi.EventReply `json:"events"` // newest first
+	Next   *string               `json:"next" doc:"before of the next page, or null."`
+	Read   int                   `json:"read" doc:"The number of events read."`
 }
 
 type kindsReply struct {
 	Types   []string `json:"types"`
-	Streams []string `json:"streams" doc:"Names of streams, or what such names begin with if they end with a hyphen."`
+	Streams []string `json:"streams" doc:"Names of streams, or prefixes of names if they end with a hyphen."`
 }
 
 func (l *Log) kinds(*web.Call, struct{}) (web.Reply, error) {
@@ -95,8 +95,8 @@ func (p *eventPage) fillFromStream(ctx context.Context) error {
 	return err
 }
 
-// countBefore returns how many events of the stream come before the end of the page. A page is asked for by a position
-// and a stream is read by revisions, so the revision is searched for.
+// countBefore returns the number of events of the stream before the end of the page. A page is requested by position
+// and a stream is read by revision, so the revision is found by bisection.
 func (p *eventPage) countBefore(ctx context.Context) (count uint64, err error) {
 	for last, err := range p.log.ReadStreamBackwards(ctx, p.wanted.Stream) {
 		if count = last.Revision + 1; err != nil {
@@ -118,7 +118,7 @@ func (p *eventPage) countBefore(ctx context.Context) (count uint64, err error) {
 	return uint64(found), err //nolint:gosec // not negative
 }
 
-// readPart returns the events of the stream from a revision on and before another.
+// readPart returns the events of the stream in a range of revisions.
 func (p *eventPage) readPart(ctx context.Context, first, end uint64) (part []eventlog.Recorded, err error) {
 	for event, err := range p.log.ReadStream(ctx, p.wanted.Stream, first) {
 		if err != nil {
@@ -132,7 +132,7 @@ func (p *eventPage) readPart(ctx context.Context, first, end uint64) (part []eve
 	return part, nil
 }
 
-// add adds an event that is wanted, and reports whether the page is full: then the event is the last one of it.
+// add adds an event if it is wanted, and reports whether the page is full after it.
 func (p *eventPage) add(event eventlog.Recorded) (full bool) {
 	before := p.wanted.Before.Position
 	if before != eventlog.Start() && event.Position.Compare(before) >= 0 {
@@ -155,10 +155,10 @@ func (p *eventPage) goOnBefore(position eventlog.Position) {
 	p.reply.Next = &next
 }
 
-// fillFromParts reads the log in the parts between signed heads, the newest one first: the log itself is only read
+// fillFromParts reads the log in the parts between signed heads, newest first: the log itself can only be read
 // forwards, and there is a head at least every thousand events.
 func (p *eventPage) fillFromParts(ctx context.Context) error {
-	until := p.wanted.Before.Position // Start is the end
+	until := p.wanted.Before.Position // Start means the end of the log
 	for head, err := range p.log.ReadStreamBackwards(ctx, audit.HeadStream) {
 		if err != nil {
 			return err
@@ -175,7 +175,7 @@ func (p *eventPage) fillFromParts(ctx context.Context) error {
 	return err
 }
 
-// addPart adds the events after a position up to another, and reports whether the page has ended with one of them.
+// addPart adds the events in a range of positions, and reports whether the page ended within it.
 func (p *eventPage) addPart(ctx context.Context, after, until eventlog.Position) (ended bool, err error) {
 	var part []eventlog.Recorded
 	var oldest eventlog.Position

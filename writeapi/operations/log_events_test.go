@@ -15,7 +15,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// list returns the streams and revisions of a page, and where the next one begins.
+// list returns the streams and revisions of a page, and the start of the next page.
 func (d *logDesk) list(query url.Values) (events []string, next string) {
 	d.Helper()
 	response := d.get("au", query.Encode(), "/events")
@@ -96,7 +96,7 @@ func TestEventsAreListedFromTheNewestOn(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, d.get("", "", "/events").StatusCode)
 }
 
-// A page ends before it is too large, and what is no JSON is shown all the same.
+// A page ends before it is too large, and events that are not JSON are shown too.
 func TestAPageOfLargeEventsIsShort(t *testing.T) {
 	d := openLogDesk(t)
 	for i := range 5 {

@@ -20,7 +20,7 @@ import (
 	"github.com/recital-tts/recital/writeapi/operations"
 )
 
-// logDesk is the route on a real server, over a real log.
+// logDesk serves the route on a real server, over a real log.
 type logDesk struct {
 	*testing.T
 	log      eventlog.Log
@@ -68,7 +68,7 @@ func (d *logDesk) reader(query string) *logcopy.Reader {
 	return reader
 }
 
-// events are the streams and revisions that a request for a range yields.
+// events returns the streams and revisions in the reply to a request for a range.
 func (d *logDesk) events(query url.Values) []string {
 	d.Helper()
 	got := []string{}
@@ -124,7 +124,7 @@ func TestWhatIsWrittenLaterArrivesAtOnce(t *testing.T) {
 		d.append("a", eventlog.NoStream, "told", `{"of":7}`)
 		reader := d.reader(query)
 		for revision := range uint64(5) {
-			got, err := reader.Next() // waits for nothing but the event
+			got, err := reader.Next() // waits only for the event
 			require.NoError(t, err)
 			require.Equal(t, "a", got.Stream)
 			require.Equal(t, revision, got.Revision)
@@ -149,7 +149,7 @@ func TestWhoMayReadTheLog(t *testing.T) {
 	}
 }
 
-// Copies are dear, so they are few; each one that ends makes room for another.
+// Copies are expensive, so their number is limited; each one that ends makes room for another.
 func TestTooManyCopiesAtOnce(t *testing.T) {
 	d := openLogDesk(t)
 	var open []*http.Response

@@ -12,54 +12,55 @@ import (
 	"github.com/recital-tts/recital/internal/http/web"
 )
 
-// maxEcho is the largest body that is echoed or made, in bytes. The tag of echoRequest and the route's limit agree.
+// maxEcho is the maximum size of an echoed or generated body, in bytes. The tag of echoRequest and the route's limit
+// are equal.
 const maxEcho = 10 << 20
 
-// API answers about this instance.
+// API reports on this instance.
 type API struct {
-	// Missing names what requests lack, in words for everybody; nothing when they can be served.
+	// Missing names the missing parts in plain words, or none if requests can be served.
 	Missing func() []string
 	Service Service
 }
 
-// Service is whether balancers should use this instance.
+// Service tells whether balancers should use this instance.
 type Service interface {
 	Leaving() bool
-	// Leave takes the instance out of service and returns at once. It may be called again.
+	// Leave takes the instance out of service and returns immediately. It may be called again.
 	Leave()
 }
 
-// Routes are the rows for the public route table.
+// Routes returns the rows for the public route table.
 func (a *API) Routes() []web.Route {
 	tag := web.Tag("Operations")
 	return []web.Route{
-		web.Get("/health_check", a.health, web.Public(), web.WhileDraining(), tag, web.Summary("Whether the process answers"),
-			web.Description("For supervisors: answers while the process runs, also while it drains."),
+		web.Get("/health_check", a.health, web.Public(), web.WhileDraining(), tag,
+			web.Summary("Whether the process responds"),
+			web.Description("For supervisors: responds while the process runs, even while it drains."),
 			web.Returns[status]()),
 		web.Get("/ready_check", a.ready, web.Public(), web.WhileDraining(), tag,
 			web.Summary("Whether requests can be served"),
 			web.Description("For load balancers: 200 when the instance serves requests, 503 otherwise, with the "+
-				"names of what is not ready."),
+				"names of the parts that are not ready."),
 			web.Returns[status](), web.Returns[status](web.Status(503), web.Means("Requests cannot be served now"),
 				web.Sends("retry-after"))),
 		web.Post("/drain", a.drain, web.Role("operator"), web.OrLoopback(), web.WhileDraining(), web.AppendsNothing(), tag,
 			web.Acts(web.Act{Kind: audit.ActDrain, Anyway: true, Within: time.Hour}),
 			web.Summary("Take this instance out of service"),
-			web.Description("It is not ready from now on, serves requests until balancers must have noticed, and then accepts "+
-				"no more connections; what it has begun, it "+
-				"finishes. Callers of its own machine, through no proxy, need no token."),
+			web.Description("It is not ready from then on, serves requests until balancers have noticed, and then accepts no "+
+				"more connections; requests in progress end. Callers on its own machine, without a proxy, need no token."),
 			web.Returns[status]()),
 		web.Post("/echo", a.echo, web.Public(), web.AppendsNothing(), web.MaxBody(maxEcho), tag,
 			web.Summary("Test round trip, upload or download"),
-			web.Description("Without `length` the reply is the body that was sent, which tests the round trip. A small "+
-				"`length` tests the upload of the body alone, and a `length` without a body the download of that many zero bytes."),
-			web.ReturnsMedia([]string{"*/*"}, web.Means("The body that was sent, or zero bytes"))),
+			web.Description("Without `length` the reply is the request's body, which tests the round trip. A small "+
+				"`length` only tests the upload of the body, and a `length` without a body the download of that many zero bytes."),
+			web.ReturnsMedia([]string{"*/*"}, web.Means("The request's body, or zero bytes"))),
 	}
 }
 
 type status struct {
 	Status  string   `json:"status" doc:"The state of the instance: ok, ready, unavailable or draining."`
-	Missing []string `json:"missing,omitempty" doc:"What is not ready, by name."`
+	Missing []string `json:"missing,omitempty" doc:"The names of the parts that are not ready."`
 }
 
 func (a *API) health(*web.Call, struct{}) (web.Reply, error) {
@@ -85,7 +86,7 @@ func (a *API) drain(*web.Call, struct{}) (web.Reply, error) {
 }
 
 type echoRequest struct {
-	Length  int    `query:"length" default:"-1" le:"10485760" doc:"how many zero bytes to answer; below 0 the body is answered"`
+	Length  int    `query:"length" default:"-1" le:"10485760" doc:"the number of zero bytes in the reply; below 0 the reply is the body"`
 	Payload []byte `raw:"body"`
 }
 
@@ -98,8 +99,8 @@ func (a *API) echo(call *web.Call, in echoRequest) (web.Reply, error) {
 	}), nil
 }
 
-// echoed returns a payload as JSON or plain text where it came as that, and else as a file that no browser opens: it is
-// somebody else's page on the service's origin.
+// echoed returns a payload as JSON or plain text if it was sent as such, and otherwise as a file that browsers do not
+// open, because it could be a foreign page on the service's origin.
 func echoed(contentType string, payload []byte) web.Reply {
 	media, _, err := mime.ParseMediaType(contentType)
 	if err == nil && (media == "application/json" || media == "text/plain") {
@@ -108,7 +109,7 @@ func echoed(contentType string, payload []byte) web.Reply {
 	return web.Bytes("application/octet-stream", payload).WithHeader("Content-Disposition", "attachment")
 }
 
-// writeZeros does it in pieces, so that many large downloads cost little memory.
+// writeZeros writes in pieces, so that many large downloads use little memory.
 func writeZeros(w io.Writer, length int) error {
 	zeros := make([]byte, min(length, 64<<10))
 	for length > 0 {

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { webtest.Main(m) }
 
 const maxEcho = 10 << 20
 
-// serve runs the routes on a real server and gives its address.
+// serve runs the routes on a real server and returns its URL.
 func serve(t *testing.T, api *operations.API) string {
 	t.Helper()
 	return webtest.Serve(t, web.Config{Routes: api.Routes(), Tokens: []operators.Token{
@@ -45,7 +45,7 @@ func ask(t *testing.T, method, url, contentType string, body []byte) (*http.Resp
 	return response, got
 }
 
-// service is one that may leave.
+// service is an instance that can leave.
 type service struct{ leaving atomic.Bool }
 
 func (s *service) Leaving() bool { return s.leaving.Load() }

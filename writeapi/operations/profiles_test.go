@@ -17,7 +17,7 @@ import (
 	"github.com/recital-tts/recital/writeapi/operations"
 )
 
-// profiles asks for profiles with a token.
+// profiles returns a function that requests profiles with a token.
 func profiles(t *testing.T) (get func(token, path string) (status int, body []byte)) {
 	url := webtest.Serve(t, web.Config{Routes: []web.Route{operations.ProfileRoute()}, Tokens: []operators.Token{
 		{Hash: sha256.Sum256([]byte("operator")), Role: operators.Operator},

@@ -15,8 +15,7 @@ import (
 	"github.com/recital-tts/recital/internal/http/web"
 )
 
-// Generations are the generations of the read models and the events that they could not handle. *feed.Projector has
-// them.
+// Generations manages the generations of the read models and their parked events. *feed.Projector implements it.
 type Generations interface {
 	Overview(ctx context.Context) (feed.Overview, error)
 	Rebuild(ctx context.Context, names []string, promote bool) ([]feed.GenerationID, error)
@@ -24,19 +23,19 @@ type Generations interface {
 	Rollback(ctx context.Context, id feed.GenerationID) (feed.GenerationID, error)
 	Retire(ctx context.Context, id feed.GenerationID) error
 
-	// Parked gives at most limit events, and those beside the last one that stand at the same position.
+	// Parked returns at most limit events, and further ones at the same position as the last one.
 	Parked(ctx context.Context, after eventlog.Position, limit int) ([]feed.Parked, error)
 	RetryParked(ctx context.Context, id feed.GenerationID, event uuid.UUID) (applied int, err error)
 }
 
-// Projections is the operators' hand on the read models.
+// Projections serves the operators' routes on read models.
 type Projections struct {
 	Generations Generations
-	// Instances returns the names of the instances that run, also of those that feed nothing.
+	// Instances returns the names of all running instances, including those without a feed.
 	Instances func(ctx context.Context) ([]string, error)
 }
 
-// AdminRoutes are the rows for the admin route table.
+// AdminRoutes returns the rows for the admin route table.
 func (p *Projections) AdminRoutes() []web.Route {
 	tag, read, change := web.Tag("Projections"), web.Role("operator", "auditor"), web.Role("operator")
 	acts := func(kind string) web.Option { return web.Acts(web.Act{Kind: kind}) }
@@ -45,20 +44,20 @@ func (p *Projections) AdminRoutes() []web.Route {
 		web.Get("/admin/projections", p.list, read, tag, web.Summary("The generations of all read models"),
 			web.Returns[adminapi.OverviewReply]()),
 		web.Post("/admin/projections/rebuild", p.rebuild, change, tag, acts(audit.ActRebuild),
-			web.Summary("Build new generations beside the live ones, or go on with those being built"), generations, refuses),
+			web.Summary("Build new generations beside the live ones, or resume those being built"), generations, refuses),
 		web.Post("/admin/projections/promote", p.promote, change, tag, acts(audit.ActPromote),
 			web.Summary("Make generations live, all in one step"),
 			web.RawBody("application/json"), generations, refuses),
 		web.Post("/admin/projections/rollback", p.rollback, change, tag, acts(audit.ActRollback),
-			web.Summary("Make the generation live that was so before"),
+			web.Summary("Make the previous live generation live again"),
 			generations, refuses),
 		web.Post("/admin/projections/retire", p.retire, change, tag, acts(audit.ActRetire),
-			web.Summary("Drop a generation, also one that is being built"),
+			web.Summary("Drop a generation, even one that is being built"),
 			web.Returns[success](), refuses),
 		web.Get("/admin/projections/parked", p.parked, read, tag, web.Summary("Events that a generation could not handle"),
 			web.Returns[adminapi.ParkedReply]()),
 		web.Post("/admin/projections/parked/retry", p.retryParked, change, tag, acts(audit.ActRetry),
-			web.Summary("Try a parked event again, with what waits behind it in its stream"), web.Returns[retried](), refuses),
+			web.Summary("Retry a parked event, and those waiting behind it in its stream"), web.Returns[retried](), refuses),
 	}
 }
 
@@ -90,7 +89,7 @@ func (r rebuildRequest) Subject() string {
 
 func (p *Projections) rebuild(call *web.Call, in rebuildRequest) (web.Reply, error) {
 	if in.All == (len(in.Projections) > 0) {
-		return web.Reply{}, call.Invalid("projections", "either name read models or ask for all")
+		return web.Reply{}, call.Invalid("projections", "either name read models or set all")
 	}
 	slices.Sort(in.Projections)
 	ids, err := p.Generations.Rebuild(call, slices.Compact(in.Projections), in.Promote)
@@ -100,11 +99,11 @@ func (p *Projections) rebuild(call *web.Call, in rebuildRequest) (web.Reply, err
 	return web.JSON(generationsOf(ids)), nil
 }
 
-// generationRequest names a generation; what is left out is chosen by the operation.
+// generationRequest names a generation. The operation chooses omitted parts.
 type generationRequest struct {
 	Name       string `body:"name" required:"true" minlen:"1" maxlen:"63"`
 	Version    int    `body:"version" default:"0" ge:"0" le:"2147483647" doc:"0 is the version of this binary"`
-	Generation int    `body:"generation" default:"0" ge:"0" le:"2147483647" doc:"0 is the one that the operation is for by default"`
+	Generation int    `body:"generation" default:"0" ge:"0" le:"2147483647" doc:"0 is the operation's default"`
 }
 
 // Subject names the generation.

@@ -10,8 +10,8 @@ import (
 )
 
 type parkedRequest struct {
-	After position `query:"after" default:"0/0" pattern:"^[0-9]{1,20}/[0-9]{1,20}$" doc:"the position in next of the page before"`
-	Limit int      `query:"limit" default:"100" ge:"1" le:"500" doc:"a page ends between two positions, so it may hold more where several generations parked one event"`
+	After position `query:"after" default:"0/0" pattern:"^[0-9]{1,20}/[0-9]{1,20}$" doc:"next of the previous page"`
+	Limit int      `query:"limit" default:"100" ge:"1" le:"500" doc:"a page ends between two positions, so it may have more if several generations parked one event"`
 }
 
 func (p *Projections) parked(call *web.Call, in parkedRequest) (web.Reply, error) {

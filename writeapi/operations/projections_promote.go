@@ -10,11 +10,11 @@ import (
 	"github.com/recital-tts/recital/internal/http/web/bind"
 )
 
-// maxPromoted bounds what is promoted in one transaction.
+// maxPromoted is the maximum number of generations that are promoted in one transaction.
 const maxPromoted = 100
 
-// promoteRequest holds {"generations": [{"name", "version", "generation"}, …]}. The binder knows no lists of objects,
-// so each entry is bound on its own.
+// promoteRequest holds {"generations": [{"name", "version", "generation"}, …]}. The binder does not support lists of
+// objects, so each entry is bound separately.
 type promoteRequest struct {
 	Body []byte `raw:"body" required:"true"`
 }

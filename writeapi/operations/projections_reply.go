@@ -37,7 +37,8 @@ func overviewOf(o feed.Overview, instances []string) adminapi.OverviewReply {
 	return told
 }
 
-// progressOf is the part of the log that is behind a generation. Positions are no counts, but they grow with the log.
+// progressOf returns the part of the log that a generation has handled. Positions are not counts, but they grow with
+// the log.
 func progressOf(position, head eventlog.Position) float64 {
 	if position.Compare(head) >= 0 || head.Commit == 0 {
 		return 1
@@ -61,7 +62,7 @@ func parkedOf(page []feed.Parked, more bool) adminapi.ParkedReply {
 	return told
 }
 
-// seconds is a time as Unix seconds with milliseconds; nil for no time.
+// seconds returns a time as Unix seconds with milliseconds; nil for the zero time.
 func seconds(t time.Time) *float64 {
 	if t.IsZero() {
 		return nil

@@ -25,8 +25,8 @@ import (
 
 var _ operations.Generations = (*feed.Projector)(nil)
 
-// generations stands for the projector: it notes what it is asked, and answers what it was given. The projector itself
-// is tested in its package, and the way from recitalctl to it in recitalctl's.
+// generations is a fake projector: it records its calls, and returns prepared answers. The projector itself is tested
+// in its package, and the path from recitalctl to the projector in recitalctl's.
 type generations struct {
 	asked    []string
 	overview feed.Overview
@@ -70,7 +70,7 @@ func (g *generations) RetryParked(_ context.Context, id feed.GenerationID, event
 	return 3, g.err
 }
 
-// desk is the routes on a real server.
+// desk serves the routes on a real server.
 type desk struct {
 	t           *testing.T
 	url         string
@@ -88,7 +88,7 @@ func openDesk(t *testing.T) *desk {
 	return d
 }
 
-// ask sends a body with POST, or asks with GET when there is none.
+// ask sends a body with POST, or requests with GET if there is none.
 func (d *desk) ask(token, path, body string) (status int, answer string) {
 	d.t.Helper()
 	method := http.MethodGet
@@ -108,7 +108,7 @@ func (d *desk) ask(token, path, body string) (status int, answer string) {
 
 const event = "0190a5f0-1111-7222-8333-444455556666"
 
-// changes are one request to each route that changes something.
+// changes has one request for each route that makes a change.
 var changes = map[string]string{
 	"/rebuild":      `{"projections":["account"]}`,
 	"/promote":      `{"generations":[{"name":"account"}]}`,
@@ -194,7 +194,7 @@ func TestThePagesOfParkedEvents(t *testing.T) {
 	require.Equal(t, http.StatusOK, status, body)
 	require.JSONEq(t, `{`+one+`,"next":null}`, body)
 
-	// given a page that is full, then the next one begins behind it
+	// given a full page, then the next page begins after it
 	_, body = d.ask("op", "/parked?limit=1", "")
 	require.JSONEq(t, `{`+one+`,"next":"9/8"}`, body)
 	d.generations.parked = nil
@@ -223,7 +223,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 }
 
 func TestRefusalsAndOutages(t *testing.T) {
-	_, noPostgres := pgconn.Connect(t.Context(), "host="+t.TempDir()) // where no server listens
+	_, noPostgres := pgconn.Connect(t.Context(), "host="+t.TempDir()) // no server listens there
 	require.Error(t, noPostgres)
 	for path, body := range changes {
 		for name, c := range map[string]struct {

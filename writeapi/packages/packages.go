@@ -1,4 +1,4 @@
-// Package packages serves the operators' hand on installed voices.
+// Package packages serves the operators' routes on installed voices.
 package packages
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/recital-tts/recital/writeapi"
 )
 
-// Packages are the installed voices. *packages.Packages has them.
+// Packages manages the installed voices. *packages.Packages implements it.
 type Packages interface {
 	List(ctx context.Context) ([]packages.Voice, error)
 	Install(ctx context.Context, archive io.Reader, sha256 string, origin journal.Origin) (packages.Voice, error)
@@ -29,7 +29,7 @@ type Packages interface {
 	Test(ctx context.Context, id string) (voicepack.Measured, error)
 }
 
-// API has the routes.
+// API serves the routes.
 type API struct {
 	Packages Packages
 	Inbox    writeapi.Inbox
@@ -41,27 +41,27 @@ const (
 	installTimeout = 10 * time.Minute
 )
 
-// AdminRoutes are the rows for the admin route table.
+// AdminRoutes returns the rows for the admin route table.
 func (a *API) AdminRoutes() []web.Route {
 	operator, tag := web.Role("operator"), web.Tag("Operators")
 	return []web.Route{
-		web.Get("/admin/voices", a.list, web.Role("operator", "auditor"), tag, web.Summary("The voices that are installed"),
+		web.Get("/admin/voices", a.list, web.Role("operator", "auditor"), tag, web.Summary("The installed voices"),
 			web.Returns[adminapi.InstalledVoicesReply]()),
 		web.Put("/admin/voices/package", a.receive, operator, tag, web.AppendsNothing(), web.MaxBody(maxPiece),
 			web.Summary("Send a piece of a package of a voice"), web.Returns[writeapi.PieceReply](), web.Refuses(409)),
 		web.Post("/admin/voices", a.install, operator, tag, web.Timeout(installTimeout),
 			web.Acts(web.Act{Kind: audit.ActInstallVoice}),
-			web.Summary("Install the voice whose package was sent"),
+			web.Summary("Install the voice of the received package"),
 			web.Description("The voice is loaded and measured first. All instances run it a few seconds later."),
 			web.Returns[adminapi.InstalledVoiceReply](), web.Refuses(409)),
 		web.Post("/admin/voices/{id}/test", a.test, operator, tag, web.Timeout(installTimeout), web.AppendsNothing(),
 			web.Acts(web.Act{Kind: audit.ActTestVoice, Anyway: true}),
-			web.Summary("Have an installed voice speak twenty sentences, and measure it"),
+			web.Summary("Test an installed voice with twenty sentences, and measure it"),
 			web.Returns[adminapi.TestedVoiceReply](), web.Refuses(404, 409)),
 		web.Delete("/admin/voices/{id}", a.remove, operator, tag, web.Acts(web.Act{Kind: audit.ActRemoveVoice}),
 			web.Summary("Remove an installed voice"), web.Returns[removedVoiceReply](), web.Refuses(404)),
 		web.Post("/admin/system-voices/{system}", a.assign, operator, tag, web.Acts(web.Act{Kind: audit.ActAssignVoice}),
-			web.Summary("Have an installed voice speak for a system voice, or that for itself again"),
+			web.Summary("Make an installed voice speak for a system voice, or reset the system voice"),
 			web.Returns[assignedVoiceReply](), web.Refuses(404, 409)),
 	}
 }
@@ -102,7 +102,7 @@ type installVoiceRequest struct {
 // Subject implements web.Subject.
 func (r installVoiceRequest) Subject() string { return r.SHA256 }
 
-// install installs the package that has come, and drops it whatever becomes of it.
+// install installs the received package, and drops it in any case.
 func (a *API) install(call *web.Call, in installVoiceRequest) (web.Reply, error) {
 	var installed packages.Voice
 	found, err := a.Inbox.Take(func(from io.Reader) (err error) {
@@ -152,7 +152,7 @@ func (a *API) remove(call *web.Call, in installedVoiceRequest) (web.Reply, error
 
 type assignVoiceRequest struct {
 	System string `path:"system" maxlen:"32"`
-	Voice  string `body:"voice" maxlen:"32" doc:"of the installed voice; empty if the system voice is to speak for itself"`
+	Voice  string `body:"voice" maxlen:"32" doc:"of the installed voice; empty to reset the system voice"`
 }
 
 // Subject implements web.Subject.

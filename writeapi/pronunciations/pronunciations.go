@@ -11,37 +11,37 @@ import (
 	"github.com/recital-tts/recital/writeapi"
 )
 
-// API changes and shows how accounts have words spoken. Its list is not a query of a read model: it is never older than
-// the log, and so is that of every synthesis.
+// API changes and shows the accounts' own pronunciations. Its list is not a query of a read model: it is never older
+// than the log, as for every synthesis.
 type API struct {
 	Pronunciations *pronunciations.Pronunciations
 }
 
-// Routes are the rows for the public route table.
+// Routes returns the rows for the public route table.
 func (a *API) Routes() []web.Route {
 	tag := web.Tag("Speech")
 	return []web.Route{
-		web.Get("/v1/account/pronunciations", a.list, tag, web.Summary("How words are spoken, in pages"),
-			web.Description("The list of the account, in the order in which it was made. Every synthesis of the account "+
+		web.Get("/v1/account/pronunciations", a.list, tag, web.Summary("List the pronunciations of words, in pages"),
+			web.Description("The list of the account, in the order of addition. Every synthesis of the account "+
 				"uses it."),
 			web.Returns[listResponse](web.Sends("x-recital-position"))),
-		web.Put("/v1/account/pronunciations", a.set, tag, web.Summary("Set how a word is spoken"),
-			web.Description("Adds a word or phrase to the list, or changes what the list says of it in this language. A "+
-				"repetition changes nothing. From the reply on, every synthesis of the account uses it."),
+		web.Put("/v1/account/pronunciations", a.set, tag, web.Summary("Set the pronunciation of a word"),
+			web.Description("Adds a word or phrase to the list, or changes its entry for this language. A "+
+				"repetition has no effect. From the reply on, every synthesis of the account uses it."),
 			web.Returns[Entry](web.Sends("x-recital-position")), web.Refuses(403)),
 		web.Delete("/v1/account/pronunciations/{id}", a.remove, tag, web.Summary("Remove a word from the list"),
-			web.Description("The word is spoken by the rules of its language again. Saved clips stay as they are."),
+			web.Description("The word is spoken by the rules of its language again. Saved clips are unchanged."),
 			web.Returns[writeapi.SuccessResponse](web.Sends("x-recital-position")), web.Refuses(404)),
 	}
 }
 
-// Entry is an entry of a list as clients see it.
+// Entry is an entry of a list for clients.
 type Entry struct {
 	ID        string    `json:"id" doc:"The id of the entry."`
-	Word      string    `json:"word" doc:"The word or phrase, as texts write it."`
+	Word      string    `json:"word" doc:"The word or phrase, as written in texts."`
 	Spoken    *string   `json:"spoken" doc:"The respelling, or null."`
 	IPA       *string   `json:"ipa" doc:"The phonemes, or null."`
-	Language  *string   `json:"language" doc:"The language in which it is spoken so, or null for all."`
+	Language  *string   `json:"language" doc:"The language to which the entry applies, or null for all."`
 	UpdatedAt time.Time `json:"updated_at" doc:"When the entry was last changed."`
 }
 
@@ -59,14 +59,14 @@ func notEmpty(text string) *string {
 
 type listRequest struct {
 	Page     int `query:"page" default:"1" gt:"0" doc:"The page, counted from 1." example:"1"`
-	PageSize int `query:"page_size" default:"100" gt:"0" le:"1000" doc:"How many entries a page has." example:"100"`
+	PageSize int `query:"page_size" default:"100" gt:"0" le:"1000" doc:"The number of entries in a page." example:"100"`
 }
 
 type listResponse struct {
 	Pronunciations []Entry `json:"pronunciations" doc:"The entries of the page."`
 	Page           int     `json:"page" gt:"0" doc:"The page, counted from 1."`
-	PageSize       int     `json:"page_size" gt:"0" doc:"How many entries a page has."`
-	Total          int     `json:"total" ge:"0" doc:"How many entries there are on all pages."`
+	PageSize       int     `json:"page_size" gt:"0" doc:"The number of entries in a page."`
+	Total          int     `json:"total" ge:"0" doc:"The number of entries on all pages."`
 }
 
 func (a *API) list(call *web.Call, in listRequest) (web.Reply, error) {
@@ -86,10 +86,10 @@ func (a *API) list(call *web.Call, in listRequest) (web.Reply, error) {
 }
 
 type setRequest struct {
-	Word     string  `body:"word" required:"true" minlen:"1" maxlen:"100" doc:"A word or phrase, as texts write it." example:"Nguyen"`
-	Spoken   *string `body:"spoken" maxlen:"200" doc:"The respelling that is spoken in its place." example:"win"`
-	IPA      *string `body:"ipa" maxlen:"200" doc:"Its phonemes in the International Phonetic Alphabet, in place of a respelling; needs a language."`
-	Language *string `body:"language" maxlen:"35" doc:"Where it is spoken so: a code such as \x60en\x60, \x60de\x60 or \x60pt-BR\x60. Without one it is in every language." example:"en"`
+	Word     string  `body:"word" required:"true" minlen:"1" maxlen:"100" doc:"A word or phrase, as written in texts." example:"Nguyen"`
+	Spoken   *string `body:"spoken" maxlen:"200" doc:"The respelling that is spoken instead." example:"win"`
+	IPA      *string `body:"ipa" maxlen:"200" doc:"Its phonemes in the International Phonetic Alphabet, instead of a respelling; needs a language."`
+	Language *string `body:"language" maxlen:"35" doc:"The language to which the entry applies: a code such as \x60en\x60, \x60de\x60 or \x60pt-BR\x60. Without one it applies to every language." example:"en"`
 }
 
 func (a *API) set(call *web.Call, in setRequest) (web.Reply, error) {

@@ -24,14 +24,14 @@ type Accounts interface {
 	RevokeSessions(ctx context.Context, account string, origin journal.Origin) (eventlog.Position, error)
 }
 
-// Routes are the rows for the public route table.
+// Routes returns the rows for the public route table.
 func (a *API) Routes() []web.Route {
 	shown, tag, returns := web.ReadModels(readmodel.Sessions), web.Tag("Account"), web.Returns[writeapi.SuccessResponse]()
 	return []web.Route{
 		web.Delete("/v1/account/sessions/{session_public_id}", a.revoke, shown, tag, web.Summary("Sign a browser out"),
 			web.Description("The session ends immediately. API keys stay valid."), returns, web.Refuses(404)),
 		web.Post("/v1/account/sessions/revoke_all", a.revokeAll, shown, tag,
-			web.Summary("Sign all browsers out, the own one included"),
+			web.Summary("Sign all browsers out, including the own one"),
 			web.Description("API keys stay valid."), returns),
 	}
 }
@@ -40,7 +40,7 @@ type revokeRequest struct {
 	ID string `path:"session_public_id" doc:"The public id of the session, as GET /v1/account/sessions lists it." example:"ses_8c1f0e2d"`
 }
 
-// revoke may end the session that it was asked with.
+// revoke may end the session of its own request.
 func (a *API) revoke(call *web.Call, in revokeRequest) (web.Reply, error) {
 	position, err := a.Sessions.End(call, call.Principal.Account, in.ID, writeapi.Origin(call.Caller))
 	if err != nil {
@@ -57,7 +57,8 @@ func (a *API) revokeAll(call *web.Call, _ struct{}) (web.Reply, error) {
 	return a.ended(call, position, call.Principal.Session != ""), nil
 }
 
-// ended answers once nobody sees the session any more. Where it was the caller's own, its cookie goes, too.
+// ended replies once the read models do not show the session any more. If it is the caller's own, its cookie is
+// cleared.
 func (a *API) ended(call *web.Call, position eventlog.Position, own bool) web.Reply {
 	if own {
 		call.ClearSessionCookie()

@@ -39,14 +39,14 @@ import (
 
 func TestMain(m *testing.M) { webtest.Main(m) }
 
-// site is the routes of sign-in on a real server, over a real log, database and provider.
+// site serves the routes of sign-in on a real server, over a real log, database and provider.
 type site struct {
 	*commandstest.World
 	sessions *sessions.Sessions
 	accounts *accounts.Accounts
 	models   *writetest.Models
 	logged   *testlog.Buffer
-	failed   sync.Map // provider and reason of a sign-in that has failed: *atomic.Int64
+	failed   sync.Map // provider and reason of a failed sign-in: *atomic.Int64
 	url      string
 }
 
@@ -55,7 +55,7 @@ func (s *site) count(provider string, reason signin.Reason) {
 	count.(*atomic.Int64).Add(1)
 }
 
-// failures returns how many sign-ins have failed, by provider and reason.
+// failures returns the number of failed sign-ins by provider and reason.
 func (s *site) failures() map[string]int64 {
 	all := map[string]int64{}
 	s.failed.Range(func(of, count any) bool {
@@ -65,11 +65,11 @@ func (s *site) failures() map[string]int64 {
 	return all
 }
 
-// failedLine is the line of a sign-in that has failed. It names neither the person nor an address.
+// failedLine matches the log line of a failed sign-in. It has neither the person's name nor an address.
 var failedLine = regexp.MustCompile(
 	`(?m)^time=\S+ level=WARN msg="a sign-in failed" provider=idp_[12] reason=[a-z_]+ request_id=req_\w+ error=".*"$`)
 
-// serve serves the routes at a public URL, "" for the host that is asked.
+// serve serves the routes at a public URL, "" for the host of the request.
 func serve(t *testing.T, public string, providers map[string]signin.Provider) *site {
 	t.Helper()
 	s := &site{World: commandstest.New(t), models: &writetest.Models{}, logged: &testlog.Buffer{}}
@@ -182,7 +182,7 @@ func (s *site) Session(_ context.Context, cookie string, _ web.SessionUse) (web.
 	return web.Session{Principal: web.Principal{Account: state.Account, Session: shown.ID}}, nil
 }
 
-// page is what a request is answered with; redirects are not followed.
+// page is the reply to a request; redirects are not followed.
 type page struct {
 	status  int
 	header  http.Header
@@ -190,7 +190,7 @@ type page struct {
 	cookies []*http.Cookie
 }
 
-// get asks for an address with headers, given as names and values.
+// get requests an address with headers, given as names and values.
 func (s *site) get(method, address string, headers ...string) page {
 	s.T.Helper()
 	request, err := http.NewRequest(method, address, nil)
@@ -253,7 +253,7 @@ func shown(cookies ...*http.Cookie) string {
 	return strings.Join(pairs, "; ")
 }
 
-// keptBy is the cookie of the sign-in that a browser has begun.
+// keptBy returns the cookie of the sign-in that a browser has begun.
 func keptBy(login page) *http.Cookie {
 	for _, c := range login.cookies {
 		if strings.Contains(c.Name, "svc-oauth") && c.Value != "" {

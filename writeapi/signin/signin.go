@@ -1,5 +1,5 @@
-// Package signin serves the sign-in by identity providers: a browser is sent to one, comes back with an answer, and
-// gets the cookie of a session.
+// Package signin serves the sign-in by identity providers: a browser is redirected to a provider, returns with an
+// answer, and gets the cookie of a session.
 package signin
 
 import (
@@ -28,38 +28,38 @@ type API struct {
 	ReadModels writeapi.ReadModels
 	Logger     *slog.Logger
 
-	// Failed is called when a sign-in has failed: no event records it, because a stranger could fill the log with them.
+	// Failed is called when a sign-in has failed. No event records it, because strangers could fill the log with them.
 	Failed func(provider string, reason signin.Reason)
 }
 
 // Sessions ends sessions.
 type Sessions interface {
-	// EndShown ends the session of a cookie, if it is one that lives. The position is zero where none has ended.
+	// EndShown ends the session of a cookie, if it is live. The position is zero if no session was ended.
 	EndShown(ctx context.Context, cookie string, origin journal.Origin) (eventlog.Position, error)
 }
 
-// Routes are the rows for the public route table.
+// Routes returns the rows for the public route table.
 func (a *API) Routes() []web.Route {
 	tag, goes := web.Tag("Sign-in"), web.Sends("location", "cache-control")
 	return []web.Route{
 		web.Get("/auth/oauth/login", a.login, web.Public(), web.Appends(), tag, web.Summary("Begin to sign in"),
-			web.Description("Sends the browser to the identity provider and from there, in the end, to `redirect`, whose "+
-				"origin must be allowed. After a failure "+
+			web.Description("Sends the browser to the identity provider and finally to `redirect`, with an allowed "+
+				"origin. After a failure "+
 				"the redirect has the parameters `error` and `error_description`."),
-			web.Meanings(map[string]string{"redirect": "where the browser goes in the end",
-				"utm_source": "where the person comes from; it is kept with the sign-in"}),
+			web.Meanings(map[string]string{"redirect": "where the browser goes finally",
+				"utm_source": "the source of the visit; it is stored with the sign-in"}),
 			web.ReturnsNothing(http.StatusFound, goes), web.Refuses(400, 403)),
 		web.Get("/auth/oauth/{provider}", a.callback, web.Public(), web.Appends(),
-			web.ReadModels(readmodel.Account, readmodel.Sessions), tag, web.Summary("Come back from the identity provider"),
+			web.ReadModels(readmodel.Account, readmodel.Sessions), tag, web.Summary("Return from the identity provider"),
 			web.Description("The provider sends the browser here. `code` is needed unless there is an `error`."),
 			web.ReturnsNothing(http.StatusFound, goes, web.MaySend("x-recital-position", "x-recital-stale")), web.Refuses(400)),
 		web.Get("/auth/oauth/logout", a.logout, web.Optional(), web.Appends(), web.Navigable(), tag,
 			web.Summary("End the session of this browser"),
 			web.Description("A link or a typed address signs out, and so does a page of the service or of an allowed origin. "+
-				"A page of another origin must have the browser "+
-				"show the cookie (`credentials: \"include\"`): without one the answer is 401. With `redirect`, whose origin must "+
-				"be allowed, the browser goes there."),
-			web.Meanings(map[string]string{"redirect": "where the browser goes in the end"}),
+				"A page of another origin must make the browser "+
+				"send the cookie (`credentials: \"include\"`): without one the reply is 401. With `redirect`, of an allowed "+
+				"origin, the browser goes there."),
+			web.Meanings(map[string]string{"redirect": "where the browser goes finally"}),
 			web.Returns[writeapi.SuccessResponse](web.MaySend("x-recital-position")),
 			web.ReturnsNothing(http.StatusFound, goes, web.MaySend("x-recital-position")), web.Refuses(400, 401, 403)),
 	}
@@ -71,7 +71,7 @@ type loginRequest struct {
 	UTMSource source `query:"utm_source" doc:"Where the visitor came from, for statistics."`
 }
 
-// source is where a person comes from, in at most 256 characters: the rest is cut off.
+// source is the source of a person's visit. It is cut after 256 characters.
 type source string
 
 // UnmarshalText implements encoding.TextUnmarshaler.
@@ -82,8 +82,8 @@ func (s *source) UnmarshalText(text []byte) error {
 	return nil
 }
 
-var errNotAWindow = domain.Refuse(domain.Denied, "A sign-in begins when the browser's window goes here: it cannot be "+
-	"loaded by a page, or ahead of its user")
+var errNotAWindow = domain.Refuse(domain.Denied, "A sign-in begins when the browser navigates here: it cannot be "+
+	"loaded by a page, or prefetched")
 
 func (a *API) login(call *web.Call, in loginRequest) (web.Reply, error) {
 	if call.Loaded() {
@@ -111,12 +111,12 @@ func (a *API) login(call *web.Call, in loginRequest) (web.Reply, error) {
 	return reply, nil
 }
 
-// fail sends the browser back with the reason of an error.
+// fail redirects the browser with the reason of an error.
 func (a *API) fail(call *web.Call, provider, redirect string, err error) web.Reply {
 	return leave(signin.WithReason(redirect, a.failed(call, provider, err)))
 }
 
-// failed notes that a sign-in has failed, and returns the reason.
+// failed records that a sign-in has failed, and returns the reason.
 func (a *API) failed(call *web.Call, provider string, err error) signin.Reason {
 	reason := signin.ReasonOf(err)
 	a.Failed(provider, reason)
@@ -127,11 +127,11 @@ func (a *API) failed(call *web.Call, provider string, err error) signin.Reason {
 
 type callbackRequest struct {
 	Provider         string `path:"provider" enum:"idp_1,idp_2,idp_3,idp_4" doc:"The identity provider." example:"idp_1"`
-	Code             string `query:"code" required:"true" unless:"error" doc:"What the provider has handed out for the sign-in. Absent with error." example:"4a6b8c"`
-	State            string `query:"state" required:"true" doc:"What the sign-in began with." example:"Zm9v"`
+	Code             string `query:"code" required:"true" unless:"error" doc:"The code that the provider issued for the sign-in. Absent with error." example:"4a6b8c"`
+	State            string `query:"state" required:"true" doc:"The state of the sign-in." example:"Zm9v"`
 	Error            string `query:"error" doc:"Why the provider refused, in a word, such as access_denied."`
-	ErrorDescription string `query:"error_description" doc:"is not used"`
-	Issuer           string `query:"iss" doc:"who answers (RFC 9207)"`
+	ErrorDescription string `query:"error_description" doc:"ignored"`
+	Issuer           string `query:"iss" doc:"the issuer of the answer (RFC 9207)"`
 }
 
 func (a *API) callback(call *web.Call, in callbackRequest) (web.Reply, error) {
@@ -143,7 +143,7 @@ func (a *API) callback(call *web.Call, in callbackRequest) (web.Reply, error) {
 	name := cookies.name(in.State)
 	kept := cookies.read(call)[name]
 	if kept != "" {
-		call.SetHeader("Set-Cookie", cookies.set(name, "")) // a sign-in ends once, however it ends
+		call.SetHeader("Set-Cookie", cookies.set(name, "")) // a sign-in ends once, with any outcome
 	}
 	answered, err := a.Flow.Finish(call, signin.Answer{
 		Provider: in.Provider, Callback: callback, State: in.State, Kept: kept, Code: in.Code, Issuer: in.Issuer,
@@ -164,7 +164,7 @@ func (a *API) callback(call *web.Call, in callbackRequest) (web.Reply, error) {
 	return leave(answered.Redirect), nil
 }
 
-// enter gives the browser a session of the person's account, instead of the one that it has.
+// enter replaces the browser's session with one of the person's account.
 func (a *API) enter(call *web.Call, provider string, answered signin.Answered, crossSite bool) error {
 	session, err := a.SignIns.SignIn(call, commands.Arrival{
 		Person: answered.Person, UTMSource: answered.UTMSource,
@@ -191,12 +191,12 @@ type logoutRequest struct {
 	Redirect string `query:"redirect" url:"http" minlen:"1" maxlen:"2083" doc:"Where the browser goes then. Its origin must be allowed."`
 }
 
-// errNoSession refuses a page that would hear of a success while the session lives on.
+// errNoSession refuses a page that would get a success while the session stays live.
 var errNoSession = domain.Refuse(domain.Unauthenticated,
-	"The browser has shown no session, and it may have one: browsers show cookies to pages of another origin only if "+
-		"asked to, and block those of other sites")
+	"The browser has sent no session, though it may have one: browsers send cookies for pages of another origin only on "+
+		"request, and block those of other sites")
 
-// logout succeeds without a session, too, where the browser would have shown the one that it has.
+// logout succeeds without a session, too, if the browser would have sent the cookie of one.
 func (a *API) logout(call *web.Call, in logoutRequest) (web.Reply, error) {
 	reply, err := a.loggedOut(call, in.Redirect)
 	switch {
@@ -216,7 +216,7 @@ func (a *API) logout(call *web.Call, in logoutRequest) (web.Reply, error) {
 	return reply, nil
 }
 
-// loggedOut returns what a browser gets that is signed out.
+// loggedOut returns the reply to a browser that is signed out.
 func (a *API) loggedOut(call *web.Call, redirect string) (web.Reply, error) {
 	if redirect == "" {
 		return web.JSON(writeapi.SuccessResponse{Success: true}), nil
@@ -232,14 +232,14 @@ func (a *API) loggedOut(call *web.Call, redirect string) (web.Reply, error) {
 	return leave(admitted), nil
 }
 
-// leave sends the browser elsewhere. The address that it leaves holds a code or a state, which concerns nobody there.
+// leave redirects the browser. The current address has a code or a state, which must not be disclosed as a referrer.
 func leave(location string) web.Reply {
 	return web.Redirect(http.StatusFound, location).WithHeader("Cache-Control", "no-store").WithHeader("Referrer-Policy",
 		"no-referrer")
 }
 
-// callbackURL returns where the provider sends the browser back to. Without a public URL that is the host that was
-// asked, which is believed where it is this machine.
+// callbackURL returns the address to which the provider redirects the browser. Without a public URL it has the
+// requested host, which is trusted if it is this machine.
 func (a *API) callbackURL(call *web.Call, provider string) (string, error) {
 	host := call.Header("Host")
 	if a.Links.Base() == "" && !signin.IsLoopback(host) {

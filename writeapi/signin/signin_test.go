@@ -45,7 +45,7 @@ func TestABrowserSignsInAndOut(t *testing.T) {
 	require.Equal(t, "/", cookie.Path)
 	require.Empty(t, cookie.Domain)
 
-	// when a page of the service signs out, then the session has ended, and the cookie is gone
+	// when a page of the service signs the browser out, then the session has ended, and the cookie is removed
 	out := s.get("GET", s.url+"/auth/oauth/logout", "Cookie", shown(cookie), "Sec-Fetch-Site", "same-origin")
 	require.Equal(t, http.StatusOK, out.status, out.body)
 	require.JSONEq(t, `{"success": true}`, out.body)
@@ -58,7 +58,7 @@ func TestABrowserSignsInAndOut(t *testing.T) {
 	events := commandstest.Fold[session.Event](s.World, session.Stream(parsed.ID))
 	require.IsType(t, session.Ended{}, events[len(events)-1])
 
-	// and signing out again, or without ever having signed in, succeeds
+	// and signing out again, or without a session, succeeds
 	for _, sent := range []string{shown(cookie), "", "svc-session=garbage"} {
 		again := s.get("GET", s.url+"/auth/oauth/logout", "Cookie", sent, "Sec-Fetch-Site", "same-origin")
 		require.Equal(t, http.StatusOK, again.status, "%q: %s", sent, again.body)
@@ -77,7 +77,7 @@ func (s *site) enter(redirect string) *http.Cookie {
 	return cookie
 }
 
-// A key says who calls. The session that is signed out is the browser's all the same.
+// A key authenticates the caller. The session that ends is still the browser's.
 func TestSigningOutBesideAKeyEndsTheSessionOfTheCookie(t *testing.T) {
 	s := serve(t, "", nil)
 	cookie := s.enter(app)
@@ -88,7 +88,7 @@ func TestSigningOutBesideAKeyEndsTheSessionOfTheCookie(t *testing.T) {
 	require.False(t, s.lives(cookie), "no success is told while it lives")
 }
 
-// lives reports whether the session of a cookie was not ended.
+// lives reports whether the session of a cookie is open.
 func (s *site) lives(cookie *http.Cookie) bool {
 	parsed, ok := session.ParseCookie(cookie.Value)
 	require.True(s.T, ok)
@@ -97,8 +97,7 @@ func (s *site) lives(cookie *http.Cookie) bool {
 	return !ended
 }
 
-// Pages of the service sign a person out, and so does whoever follows a link or types the address. What another page
-// loads does not.
+// Pages of the service sign a person out, and so do links and typed addresses. Subresources of other pages do not.
 func TestWhoSignsOut(t *testing.T) {
 	s := serve(t, "", nil)
 	for name, asked := range map[string]struct {
@@ -131,8 +130,8 @@ func TestWhoSignsOut(t *testing.T) {
 	}
 }
 
-// A browser that blocks third-party cookies shows none: the session lives on, and the page must not hear that it has
-// ended.
+// A browser that blocks third-party cookies sends none: the session is still open, and the page must not be told that
+// it has ended.
 func TestAnotherSitesScriptThatShowsNoSessionSignsNobodyOut(t *testing.T) {
 	s := serve(t, "", nil)
 	for _, headers := range [][]string{
@@ -168,7 +167,7 @@ func TestALogoutLeadsToAnAllowedPageOnly(t *testing.T) {
 	}
 }
 
-// A page on another site has its browser show the cookie only if that is SameSite=None, and then it must be Secure.
+// A browser sends the cookie for a page on another site only if it is SameSite=None, and then it must be Secure.
 func TestACookieFitsTheSiteOfThePage(t *testing.T) {
 	for public, pages := range map[string]map[string]http.SameSite{
 		"": {app: http.SameSiteNoneMode, "HOME/docs": http.SameSiteLaxMode},
@@ -187,7 +186,7 @@ func TestACookieFitsTheSiteOfThePage(t *testing.T) {
 			require.Equal(t, want == http.SameSiteNoneMode || public != "", cookie.Secure, "%s from %s", redirect, public)
 		}
 	}
-	// and a page on another site gets rid of it
+	// and a page on another site can remove it
 	s := serve(t, "", nil)
 	out := s.get("GET", s.url+"/auth/oauth/logout", "Cookie", "svc-session=dead", "Sec-Fetch-Site", "cross-site", "Origin",
 		"https://app.example.com")
@@ -283,7 +282,7 @@ func TestAStateThatIsNotThisBrowsers(t *testing.T) {
 
 	entered := s.get("GET", back.String(), "Cookie", shown(binding))
 	require.Equal(t, http.StatusFound, entered.status, entered.body)
-	require.Negative(t, cookieNamed(entered, binding.Name).MaxAge, "it goes")
+	require.Negative(t, cookieNamed(entered, binding.Name).MaxAge, "it is removed")
 
 	// and the mix-up of two providers ends the sign-in
 	login = s.login(app)
@@ -312,10 +311,10 @@ func TestWhatACallbackNeeds(t *testing.T) {
 		require.Equal(t, http.StatusUnprocessableEntity, got.status, "%s: %s", path, got.body)
 		require.Contains(t, strings.ReplaceAll(got.body, " ", ""), strings.ReplaceAll(field, " ", ""), path)
 	}
-	// where a person comes from is cut, not refused
+	// a long campaign is truncated, not refused
 	got := s.get("GET", s.url+"/auth/oauth/login?provider=idp_1&redirect="+app+"&utm_source="+strings.Repeat("a", 10_000))
 	require.Equal(t, http.StatusFound, got.status, got.body)
-	// an error needs no code (the definition requires one, and providers omit it)
+	// an error needs no code (the API definition requires one, and providers omit it)
 	got = s.get("GET", s.url+"/auth/oauth/idp_1?error=access_denied&state=s")
 	require.Equal(t, http.StatusBadRequest, got.status, got.body)
 	for _, path := range []string{"login", "logout", "idp_1"} {
@@ -323,7 +322,7 @@ func TestWhatACallbackNeeds(t *testing.T) {
 	}
 }
 
-// Without a public URL the host of a request is not believed: a name that leads to this machine may be anybody's.
+// Without a public URL the host of a request is not trusted: anybody can point a name at this machine.
 func TestOnlyThisMachineSignsInWithoutAPublicURL(t *testing.T) {
 	s := serve(t, "", nil)
 	for host, status := range map[string]int{
@@ -338,8 +337,8 @@ func TestOnlyThisMachineSignsInWithoutAPublicURL(t *testing.T) {
 	}
 }
 
-// hostile are redirects that lead elsewhere, as a client sends them: the edge reads them as a browser does, before the
-// origins are compared.
+// hostile are redirects to other sites, as a client sends them: the edge reads them as a browser does, before it
+// compares the origins.
 var hostile = []string{
 	"https://evil.example/", "https://app.example.com.evil.example/", "https://evilapp.example.com/",
 	"https://sub.app.example.com/", "https://example.com/",
@@ -376,7 +375,7 @@ func TestHostileRedirectsBeginNoSignIn(t *testing.T) {
 	}
 }
 
-// What a browser reads as the allowed origin leads there and nowhere else.
+// A spelling that browsers read as the allowed origin leads to that origin.
 func TestWhatABrowserReadsAsTheAllowedOriginLeadsThere(t *testing.T) {
 	s := serve(t, "", nil)
 	for redirect, want := range map[string]string{
@@ -395,7 +394,7 @@ func TestWhatABrowserReadsAsTheAllowedOriginLeadsThere(t *testing.T) {
 	}
 }
 
-// Many people have one address, and nothing is kept here of what they begin.
+// Many people share an address, and the server stores nothing for a sign-in that has begun.
 func TestAnAddressBeginsAsManySignInsAsItLikes(t *testing.T) {
 	s := serve(t, "", nil)
 	for range 120 {
@@ -403,7 +402,7 @@ func TestAnAddressBeginsAsManySignInsAsItLikes(t *testing.T) {
 	}
 }
 
-// A picture of a foreign page, or a browser that looks ahead, begins nothing.
+// A picture in another site's page, or a browser's prefetch, begins no sign-in.
 func TestOnlyAWindowBeginsASignIn(t *testing.T) {
 	s := serve(t, "", nil)
 	for name, c := range map[string]struct {
@@ -428,7 +427,8 @@ func TestOnlyAWindowBeginsASignIn(t *testing.T) {
 	}
 }
 
-// What a browser has begun is with the browser alone: five at most, in a size that every proxy takes.
+// The sign-ins that a browser has begun are stored in the browser alone: at most five, in a size that every proxy
+// accepts.
 func TestABrowserKeepsFiveSignIns(t *testing.T) {
 	s := serve(t, "", nil)
 	held := map[string]*http.Cookie{}
@@ -470,7 +470,7 @@ func TestABrowserKeepsFiveSignIns(t *testing.T) {
 	}
 }
 
-// Signing in again ends the session that this browser had, and no other one.
+// Signing in again ends this browser's previous session, and no other one.
 func TestSigningInAgainEndsTheSessionOfThisBrowser(t *testing.T) {
 	s := serve(t, "", nil)
 	old, others := s.enter(app), s.enter(app)
@@ -486,7 +486,7 @@ func TestSigningInAgainEndsTheSessionOfThisBrowser(t *testing.T) {
 	require.True(t, s.lives(second))
 	require.True(t, s.lives(others))
 
-	// and who knows the id of a session and not its secret ends nothing, nor does what has ended stop anybody
+	// and a session's id without its secret ends nothing, and a cookie of an ended session is no obstacle
 	id, _, _ := strings.Cut(second.Value, ".")
 	_, secret, _ := strings.Cut(others.Value, ".")
 	for _, cookie := range []string{id + "." + secret, old.Value, "garbage"} {

@@ -1,4 +1,4 @@
-// Package skips serves the routes on events that operators skip.
+// Package skips serves the routes on skipped events.
 package skips
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/recital-tts/recital/writeapi"
 )
 
-// Skips are the skipped events. *skips.Skips has them.
+// Skips manages the skipped events. *skips.Skips implements it.
 type Skips interface {
 	List() []skip.Skip
 	Skip(ctx context.Context, at skips.Place, by skips.By) (skip.Skip, error)
@@ -23,30 +23,30 @@ type Skips interface {
 	Confirm(ctx context.Context, event uuid.UUID, by skips.By) (skip.Skip, error)
 }
 
-// Generations are the generations of the read models. *feed.Projector has them.
+// Generations manages the generations of the read models. *feed.Projector implements it.
 type Generations interface {
 	FindParked(ctx context.Context, event uuid.UUID) (feed.Parked, error)
 	Skipped(ctx context.Context, event uuid.UUID) error
 	Past(ctx context.Context, stream string, at eventlog.Position) ([]feed.GenerationID, error)
 }
 
-// API has the routes.
+// API serves the routes.
 type API struct {
 	Skips       Skips
 	Generations Generations
 }
 
-// AdminRoutes are the rows for the admin route table.
+// AdminRoutes returns the rows for the admin route table.
 func (a *API) AdminRoutes() []web.Route {
 	tag, change, refuses := web.Tag("Projections"), web.Role("operator"), web.Refuses(400, 404, 409)
 	acts := web.Acts(web.Act{Own: true, Reasoned: true})
 	return []web.Route{
-		web.Get("/admin/skips", a.list, web.Role("operator", "auditor"), tag, web.Summary("The events that are skipped"),
+		web.Get("/admin/skips", a.list, web.Role("operator", "auditor"), tag, web.Summary("The skipped events"),
 			web.Returns[adminapi.ListReply]()),
 		web.Post("/admin/skips", a.skip, change, acts, tag, web.Summary("Skip an event for all read models and all commands"),
-			web.Description("Without a stream it is an event that a read model has stopped at. An account, or a session, in "+
-				"whose stream an event is skipped "+
-				"admits no credential until the skip is confirmed: the event may have revoked one."),
+			web.Description("Without a stream it is an event that a read model has stopped at. While an event in the "+
+				"stream of an account or a session is skipped, "+
+				"its credentials are refused until the skip is confirmed: the event may have revoked one."),
 			web.Returns[adminapi.SkipReply](), refuses),
 		web.Post("/admin/skips/{event_id}/confirm", a.confirm, change, acts, tag,
 			web.Summary("Confirm that a skipped event revokes no credential"),
@@ -77,8 +77,8 @@ func by(call *web.Call) skips.By {
 
 type skipRequest struct {
 	EventID  string `body:"event_id" required:"true" pattern:"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"`
-	Stream   string `body:"stream" default:"" maxlen:"200" doc:"the event's stream, for one that no read model has stopped at"`
-	Revision int    `body:"revision" default:"0" ge:"0" doc:"the event's revision in the stream that is given"`
+	Stream   string `body:"stream" default:"" maxlen:"200" doc:"the event's stream, if no read model has stopped at the event"`
+	Revision int    `body:"revision" default:"0" ge:"0" doc:"the event's revision in the given stream"`
 }
 
 func (a *API) skip(call *web.Call, in skipRequest) (web.Reply, error) {
@@ -105,7 +105,7 @@ type eventRequest struct {
 	EventID string `path:"event_id" maxlen:"36"`
 }
 
-// event returns the id; what cannot be one is not skipped.
+// event returns the id. An invalid id is not skipped.
 func (r eventRequest) event() (uuid.UUID, error) {
 	id, err := uuid.Parse(r.EventID)
 	if err != nil {

@@ -15,21 +15,22 @@ import (
 
 type detailedResponse struct {
 	Audio      string        `json:"audio" doc:"The audio, in base64."`
-	Seed       int64         `json:"seed" doc:"The seed that gives the same audio again."`
-	Durations  []port.Timing `json:"durations,omitempty" doc:"The word times, if they were asked for, under the name of version 1.0."`
+	Seed       int64         `json:"seed" doc:"The seed with which the audio can be reproduced."`
+	Durations  []port.Timing `json:"durations,omitempty" doc:"The word times, if they were requested, under the name of version 1.0."`
 	Timestamps []port.Timing `json:"timestamps,omitempty" doc:"The same list, under the name of version 1.1."`
 }
 
-// audioGoesHere is how the encoded response begins.
+// audioGoesHere is the beginning of the encoded response.
 const audioGoesHere = `{"audio":"`
 
-// piece is the number of bytes that are written at a time.
+// piece is the size of a write, in bytes.
 const piece = 64 << 10
 
-// MaxAudio is the largest audio of a reply in JSON, in bytes: in base64, and with its word times, that is 256 MiB.
+// MaxAudio is the maximum size of the audio of a reply in JSON, in bytes: in base64, and with its word times, it is 256
+// MiB.
 const MaxAudio = 190 << 20
 
-// detailed answers when all of the audio is there.
+// detailed replies with the complete audio.
 func (a *API) detailed(call *web.Call, in request.Speech) (web.Reply, error) {
 	order := in.WithSeed().Synthesis()
 	order.Whole = true
@@ -41,7 +42,7 @@ func (a *API) detailed(call *web.Call, in request.Speech) (web.Reply, error) {
 	if err != nil {
 		return web.Reply{}, explain(call, err)
 	}
-	web.SetHeaders(call, a.headers(call, order, reply)) // which now name the clip, if it was saved
+	web.SetHeaders(call, a.headers(call, order, reply)) // which now have the clip, if it was saved
 	call.SetPosition(recording.Position.String())
 	if recording.Stale {
 		call.SetStale()
@@ -59,8 +60,8 @@ type sound interface {
 	Size() int64
 }
 
-// around writes the response around the audio. The audio is released when all of it
-// was sent, before the client can see the end of the reply and begin the next one.
+// around writes the response around the audio. The audio is released after it was sent, before the client can see the
+// end of the reply and begin the next one.
 func (r detailedResponse) around(audio sound, release func()) (web.Reply, error) {
 	encoded, err := json.Marshal(r)
 	if err != nil {
@@ -82,7 +83,7 @@ func (r detailedResponse) around(audio sound, release func()) (web.Reply, error)
 
 func writeAudio(w io.Writer, head []byte, audio io.WriterTo) error {
 	pieces := bufio.NewWriterSize(w, piece)
-	_, _ = pieces.Write(head) // errors come again with Flush
+	_, _ = pieces.Write(head) // Flush returns any error
 	text := base64.NewEncoder(base64.StdEncoding, pieces)
 	if _, err := audio.WriteTo(text); err != nil {
 		return err

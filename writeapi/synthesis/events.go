@@ -50,7 +50,7 @@ func (d deltas) Write(audio []byte) (int, error) {
 	return len(audio), nil
 }
 
-// writeEvent writes an event in one piece. It has no name: clients tell events apart by their types.
+// writeEvent writes an event in one piece. It has no name: clients distinguish events by their types.
 func writeEvent[Event audioDelta | audioDone](w io.Writer, event Event) error {
 	data, err := json.Marshal(event)
 	if err != nil {

@@ -31,7 +31,7 @@ var errBroken = errors.New("broken")
 
 func (broken) Write([]byte) (int, error) { return 0, errBroken }
 
-// What the connection has not taken is not charged.
+// Audio that the connection has not accepted is not charged.
 func TestAPieceThatIsNotTakenIsAnError(t *testing.T) {
 	n, err := deltas{broken{}}.Write([]byte("ID3"))
 	require.ErrorIs(t, err, errBroken)

@@ -12,16 +12,16 @@ import (
 	"github.com/recital-tts/recital/writeapi/synthesis/request"
 )
 
-// openAI are the routes of OpenAI's interface: another dialect of bytes.
+// openAI returns the routes of OpenAI's interface, which is another dialect of bytes.
 func (a *API) openAI() []web.Route {
 	tag := web.Tag("OpenAI-compatible")
 	return []web.Route{
 		web.Post("/v1/audio/speech", a.speakOpenAI, web.OpenAIRoute(), web.MaxBody(maxBody), tag,
-			web.Summary("Text to audio, streamed, as OpenAI's clients ask for it"),
-			web.Description("As `POST /v1/ai/speech/bytes`. What cannot be done as asked is named in `x-warning`."),
+			web.Summary("Text to audio, streamed, for OpenAI's clients"),
+			web.Description("As `POST /v1/ai/speech/bytes`. Unsupported parts of the request are named in `x-warning`."),
 			returnsOpenAIAudio(), web.Refuses(402, 404, 409, 429)),
 		web.Get("/v1/models", models, web.OpenAIRoute(), tag,
-			web.Summary("The models, as OpenAI's clients list them"),
+			web.Summary("The models, for OpenAI's clients"),
 			web.Description("The values of the parameter `model`, the default first."),
 			web.Returns[modelList](web.Means("All models"))),
 	}
@@ -32,11 +32,11 @@ func returnsOpenAIAudio() web.Option {
 		audio.MP3.ContentType(), audio.OggOpus.ContentType(), audio.AAC.ContentType(), audio.FLAC.ContentType(),
 		audio.WAV.ContentType(), request.PCMType, eventStream,
 	}
-	return web.ReturnsMedia(types, web.Means("The audio, or events with its pieces, sent while it is made"),
+	return web.ReturnsMedia(types, web.Means("The audio, or events with its pieces, sent during the synthesis"),
 		web.SendsHeaders[headers]())
 }
 
-// speakOpenAI is bytes for a request in OpenAI's terms.
+// speakOpenAI serves a request in OpenAI's terms like bytes.
 func (a *API) speakOpenAI(call *web.Call, in request.OpenAI) (web.Reply, error) {
 	id, err := a.openAIVoice(call, in)
 	if err != nil {
@@ -63,8 +63,8 @@ func (a *API) speakOpenAI(call *web.Call, in request.OpenAI) (web.Reply, error) 
 	}), nil
 }
 
-// openAIVoice returns the id of the voice that a client names: a system voice's comes before an own voice's. A name
-// that no voice has is returned as it is.
+// openAIVoice returns the id of the voice that a client names: a system voice takes precedence over an own voice. An
+// unknown name is returned as it is.
 func (a *API) openAIVoice(call *web.Call, in request.OpenAI) (string, error) {
 	if id := in.SystemVoice(a.OpenAIVoices, a.Catalogue); id != "" {
 		return id, nil
@@ -96,7 +96,7 @@ type model struct {
 	OwnedBy string `json:"owned_by" doc:"Always \x60recital\x60."`
 }
 
-// modelsCreated is the beginning of 22 November 2026, UTC.
+// modelsCreated is the start of 22 November 2026, UTC.
 const modelsCreated = 1795305600
 
 func models(*web.Call, struct{}) (web.Reply, error) {

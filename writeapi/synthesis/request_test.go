@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { webtest.Main(m) }
 
-// understood is what a request comes to, short of its synthesis.
+// understood is a parsed request, before its synthesis.
 type understood struct {
 	Text, Voice, Language, Format string
 	SampleRate                    int
@@ -45,12 +45,12 @@ func (anyKey) APIKey(context.Context, string) (web.Principal, error) {
 	return web.Principal{Account: "a1"}, nil
 }
 
-// noStudio is the routes where nothing can be spoken.
+// noStudio returns the routes without an engine.
 func noStudio() *API {
 	return &API{Synthesiser: &synthesis.Synthesiser{Voices: speech.SystemVoices{}}, VoiceNames: names{}}
 }
 
-// serve runs the real routes, which refuse here before anything is spoken, and one that returns the request as it was
+// serve runs the real routes, which here refuse before any speech, and a route that returns the request as it was
 // bound.
 func serve(t *testing.T) string {
 	t.Helper()
@@ -77,7 +77,7 @@ func post(t *testing.T, url, contentType, body string) (int, []byte) {
 
 var defaults = understood{Text: "hi", Voice: "leah", Language: "auto", Format: "mp3", SampleRate: 24000, Speed: 1}
 
-// with is the defaults but for what change does.
+// with returns the defaults with the changes that change makes.
 func with(change func(*understood)) understood {
 	u := defaults
 	change(&u)
@@ -87,7 +87,7 @@ func with(change func(*understood)) understood {
 func TestWhatIsUnderstood(t *testing.T) {
 	url := serve(t) + "/understand"
 	for name, c := range map[string]struct {
-		fields string // beside text and voice
+		fields string // in addition to text and voice
 		want   understood
 	}{
 		"the defaults": {``, defaults},
@@ -150,7 +150,7 @@ func TestFormsAreUnderstoodLikeJSON(t *testing.T) {
 	}
 }
 
-// Every speech route refuses what it cannot do before anything is reserved or spoken.
+// Every speech route refuses invalid requests before it reserves or speaks anything.
 func TestWhatIsRefused(t *testing.T) {
 	address := serve(t)
 	long := strings.Repeat("é", 5001)
@@ -231,15 +231,14 @@ func TestAllErrorsAreToldAtOnce(t *testing.T) {
 	require.Equal(t, []string{"text", "format", "speed", "top_p"}, fields)
 }
 
-// unready is the voices of which none can speak.
+// unready is a set of voices that cannot speak yet.
 type unready struct{ err error }
 
 func (u unready) Speaking(context.Context, string, string) (speech.Voice, error) {
 	return speech.Voice{}, u.err
 }
 
-// In each dialect the reply says whether it is worth while to come again: published clients retry a 409 unless they are
-// told.
+// In each dialect the reply tells clients whether to retry: published clients retry a 409 by default.
 func TestAVoiceThatCannotSpeak(t *testing.T) {
 	for name, c := range map[string]struct {
 		err        error

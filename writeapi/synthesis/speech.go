@@ -24,7 +24,7 @@ import (
 )
 
 // maxBody leaves room for 5,000 characters in any encoding, twice (text and original_text), so that a text that is
-// somewhat too long gets a 422 that says so.
+// somewhat too long gets a 422 with that reason.
 const maxBody = 256 << 10
 
 // detailedTimeout bounds the time for all of the audio. Published clients wait a minute.
@@ -34,21 +34,21 @@ const detailedTimeout = time.Minute
 type API struct {
 	Synthesiser *synthesis.Synthesiser
 	Links       links.Links
-	// OpenAIVoices has the ids of system voices by the names that clients of OpenAI's interface use, in lower case.
+	// OpenAIVoices maps the names that clients of OpenAI's interface use, in lower case, to ids of system voices.
 	OpenAIVoices map[string]string
-	// Catalogue has the voices that every account may speak with; nil has the system voices.
+	// Catalogue has the voices that every account may use; nil means the system voices.
 	Catalogue  *speech.Catalogue
 	VoiceNames VoiceNames
 }
 
 // VoiceNames finds voices by their names.
 type VoiceNames interface {
-	// Named returns the ids of an account's own voices that have a name. The search is bounded: an account may have too
-	// many voices for it, which is domain.Invalid.
+	// Named returns the ids of an account's own voices with a name. The search is bounded: it returns domain.Invalid for
+	// an account with too many voices.
 	Named(ctx context.Context, account, name string) (ids []string, err error)
 }
 
-// Routes are the rows for the public route table.
+// Routes returns the rows for the public route table.
 func (a *API) Routes() []web.Route {
 	tag, means, refuses := web.Tag("Speech"), web.Meanings(request.Meanings()), web.Refuses(402, 404, 409, 429)
 	sockets := stream.API{Synthesiser: a.Synthesiser}
@@ -60,12 +60,12 @@ func (a *API) Routes() []web.Route {
 		web.Post("/v1/ai/speech", a.detailed, web.As(request.Post()), web.Forms(), web.MaxBody(maxBody),
 			web.Timeout(detailedTimeout), tag,
 			web.Summary("Text to audio and word times, in JSON"),
-			web.Description("The reply comes when all of the audio is made. It holds the audio in base64 and, on "+
+			web.Description("The reply is sent when the audio is complete. It has the audio in base64 and, on "+
 				"request, the times of the words."), means, returnsRecording(), refuses),
 		web.Get("/v1/ai/speech", a.bytes, web.As(request.Get()), web.Appends(), tag,
 			web.Summary("Text to audio, streamed, all in the address"),
-			web.Description("As `POST /v1/ai/speech/bytes`, for players that can only request an address. A session of a "+
-				"browser is not accepted, because any page could use it."), web.KeyOnly(),
+			web.Description("As `POST /v1/ai/speech/bytes`, for players that can only request an address. Sessions of "+
+				"browsers are not accepted, because any page could use them."), web.KeyOnly(),
 			means, returnsAudio(audio.MP3), refuses),
 		web.Post("/speech/beta/synthesize", a.synthesizeBeta, web.As(request.Beta()), web.FormBody(), web.MaxBody(maxBody),
 			tag,
@@ -76,10 +76,10 @@ func (a *API) Routes() []web.Route {
 }
 
 // bytes streams the audio while synthesis runs. The head is sent when the reservation is in the log, so that a refusal
-// is a status, or with delay_headers when there is audio, so that a failure until then is one, too.
+// is a status, or with delay_headers when the first audio is available, so that an earlier failure is one, too.
 func (a *API) bytes(call *web.Call, in request.Speech) (web.Reply, error) {
 	order := in.WithSeed().Synthesis()
-	order.KeepTimes = in.WantsTimes()
+	order.StoreTimes = in.WantsTimes()
 	reply, err := a.begin(call, order)
 	if err != nil {
 		return web.Reply{}, err
@@ -94,7 +94,7 @@ func (a *API) bytes(call *web.Call, in request.Speech) (web.Reply, error) {
 	}), nil
 }
 
-// begin starts the synthesis for the caller and sets the headers that are known before there is audio.
+// begin starts the synthesis for the caller and sets the headers that are known before the audio.
 func (a *API) begin(call *web.Call, order synthesis.Synthesis) (*synthesis.Reply, error) {
 	order.Account, order.Plan = call.Principal.Account, plan.Type(call.Principal.Plan)
 	order.Origin = writeapi.Origin(call.Caller).WithoutClient()
@@ -106,13 +106,13 @@ func (a *API) begin(call *web.Call, order synthesis.Synthesis) (*synthesis.Reply
 	return reply, nil
 }
 
-// synthesizeBeta answers the audio, WAV unless the client says otherwise.
+// synthesizeBeta replies with the audio, by default as WAV.
 func (a *API) synthesizeBeta(call *web.Call, in request.Speech) (web.Reply, error) {
 	in.Language = request.Language{Engine: speech.AutoLanguage}
 	return a.bytes(call, in)
 }
 
-// betaRest returns routes for all other addresses of the beta area, of which the interface does not tell the purpose.
+// betaRest returns routes for all other addresses of the beta area. The interface does not specify their purpose.
 func betaRest() []web.Route {
 	type anything struct {
 		Path string `path:"path" doc:"The rest of the address." example:"models"`
@@ -121,7 +121,7 @@ func betaRest() []web.Route {
 		return web.Reply{}, &web.Error{Status: http.StatusNotFound, Message: "Not Found", Detail: true}
 	}
 	options := []web.Option{web.Public(), web.AppendsNothing(), web.Tag("Speech"),
-		web.Summary("Nothing: all other addresses of version 0"),
+		web.Summary("All other addresses of version 0"),
 		web.Description("Always 404."), web.Refuses(404)}
 	const path = "/speech/beta/{path:path}"
 	return []web.Route{
@@ -130,23 +130,23 @@ func betaRest() []web.Route {
 	}
 }
 
-// headers are the headers that are known before there is audio.
+// headers are the headers that are known before the audio.
 type headers struct {
-	GenerationID  string  `header:"x-generation-id" doc:"Names the synthesis, for feedback."`
+	GenerationID  string  `header:"x-generation-id" doc:"The id of the synthesis, for feedback."`
 	ModelVersion  string  `header:"x-model-version" doc:"The model that speaks, with its version."`
-	Seed          int64   `header:"x-seed" doc:"The seed that gives the same audio again."`
-	ClipID        *string `header:"x-clip-id" doc:"The clip that the result is saved as, when \x60debug\x60 was asked for, or with a session; a reply in JSON has it only if the clip was saved."`
+	Seed          int64   `header:"x-seed" doc:"The seed with which the audio can be reproduced."`
+	ClipID        *string `header:"x-clip-id" doc:"The id of the clip in which the result is saved, with \x60debug\x60 or a session; a reply in JSON has it only if the clip was saved."`
 	TimestampsURL *string `header:"x-timestamps-url" format:"uri" doc:"Where the word times can be read, for 10 minutes after the audio has ended."`
-	Warning       *string `header:"x-warning" doc:"What of the request could not be done in full."`
+	Warning       *string `header:"x-warning" doc:"The parts of the request that could not be fulfilled."`
 
-	// What the account has used in its period when all of the text is handed over, other replies under way included.
+	// Usage of the account's period if all of the text is delivered, including other replies in progress.
 	CharacterCount      int64  `header:"x-character-count" ge:"0" doc:"The characters of the text: Unicode code points."`
-	CharactersUsed      int64  `header:"x-characters-used" ge:"0" doc:"What the account has used in its period when all of this text is spoken."`
-	CharactersLimit     *int64 `header:"x-characters-limit" ge:"0" doc:"What the plan permits in a period, where that is limited."`
-	CharactersRemaining *int64 `header:"x-characters-remaining" ge:"0" doc:"What is left in the period, where that is limited."`
+	CharactersUsed      int64  `header:"x-characters-used" ge:"0" doc:"The usage of the period if all of this text is spoken."`
+	CharactersLimit     *int64 `header:"x-characters-limit" ge:"0" doc:"The plan's characters in a period, if limited."`
+	CharactersRemaining *int64 `header:"x-characters-remaining" ge:"0" doc:"The remaining characters in the period, if limited."`
 
-	ConcurrencyCurrent *int `header:"x-concurrency-current" ge:"0" doc:"How many syntheses of the account run now, where that is limited."`
-	ConcurrencyLimit   *int `header:"x-concurrency-limit" ge:"0" doc:"How many may run at once, where that is limited."`
+	ConcurrencyCurrent *int `header:"x-concurrency-current" ge:"0" doc:"The number of concurrent syntheses of the account, if limited."`
+	ConcurrencyLimit   *int `header:"x-concurrency-limit" ge:"0" doc:"The maximum of concurrent syntheses, if limited."`
 }
 
 func (a *API) headers(call *web.Call, order synthesis.Synthesis, reply *synthesis.Reply) headers {
@@ -175,7 +175,7 @@ func notEmpty(text string) *string {
 	return &text
 }
 
-// modelVersion is the model that speaks, with its version: the request may name one without.
+// modelVersion returns the model that speaks, with its version, which the request may omit.
 func modelVersion(model string) string {
 	switch model {
 	case "":
@@ -192,7 +192,7 @@ func returnsAudio(byDefault audio.Format) web.Option {
 	for _, format := range audio.Formats() {
 		types = append(types, format.ContentType())
 	}
-	return web.ReturnsMedia(types, web.Means("The audio, sent while it is made"), web.SendsHeaders[headers]())
+	return web.ReturnsMedia(types, web.Means("The audio, sent during the synthesis"), web.SendsHeaders[headers]())
 }
 
 func returnsRecording() web.Option {
@@ -201,13 +201,13 @@ func returnsRecording() web.Option {
 }
 
 const (
-	// busyPause is when a client that has too many syntheses at once should ask again: most last shorter.
+	// busyPause is the pause suggested to a client with too many concurrent syntheses: most are shorter.
 	busyPause = time.Second
-	// spoolPause is when there may be a place for a collected reply again, which slow clients hold for longer.
+	// spoolPause is the pause suggested if the spool is full. Slow clients occupy it for longer.
 	spoolPause = 5 * time.Second
 )
 
-// explain puts what synthesis refuses into terms of HTTP. Other errors stay as they are.
+// explain translates refusals of synthesis for HTTP. Other errors are returned unchanged.
 func explain(call *web.Call, err error) error {
 	var busy *synthesis.BusyError
 	var tooLong *synthesis.TooLongError
@@ -229,7 +229,7 @@ func explain(call *web.Call, err error) error {
 	return err
 }
 
-// describe names the combination that is too long, and what would help.
+// describe returns the combination that is too large, and possible remedies.
 func describe(e *synthesis.TooLongError) string {
 	pace := fmt.Sprintf("at speed %g", e.Speed)
 	if e.Length > 0 {

@@ -26,13 +26,13 @@ type Creator struct {
 }
 
 const (
-	// maxFields is for all fields but the files, and for a request whose length is not announced.
+	// maxFields is the maximum size of all fields but the files, and of a chunked request.
 	maxFields = 1 << 20
-	// createTimeout covers the storing of the recordings, and the time for which an instant voice is waited for.
+	// createTimeout covers the storing of the recordings, and the wait for an instant voice.
 	createTimeout = 16 * time.Minute
 )
 
-// Routes are the rows for the public route table.
+// Routes returns the rows for the public route table.
 func (c *Creator) Routes() []web.Route {
 	return []web.Route{
 		web.Post("/v1/ai/voice", c.handler(), web.Uploads(c.MaxUpload), web.Before(c.room), web.MaxBody(maxFields),
@@ -45,19 +45,19 @@ func (c *Creator) Routes() []web.Route {
 }
 
 const description = `From 1 to 20 recordings of one speaker (wav, mp3, aac, m4a, mp4, ogg, opus, webm or flac,
-recognised by their content). An instant voice is answered when it is ready or broken, after 30 seconds as it is then;
-a professional one, which needs five minutes of speech, immediately: its state says how far it is. A request whose
-length is not announced (chunked) has at most 1 MiB.`
+recognised by their content). The reply has an instant voice when it is ready or broken, or unfinished after 30 seconds,
+and a professional one, which needs five minutes of speech, immediately: its state has the progress. A chunked request,
+without an announced length, has at most 1 MiB.`
 
-// profile is what a client says of a voice, in fields of the form or in the field metadata.
+// profile is a client's description of a voice, in fields of the form or in the field metadata.
 type profile struct {
-	Name        *string  `body:"name" maxlen:"200" doc:"what the voice is called" example:"My voice"`
+	Name        *string  `body:"name" maxlen:"200" doc:"The name of the voice." example:"My voice"`
 	Type        *kind    `body:"type" literal:"instant,professional,intrinsic" doc:"instant by default; intrinsic voices are the system's"`
-	Description *string  `body:"description" maxlen:"5000" doc:"What the voice is for, in words."`
+	Description *string  `body:"description" maxlen:"5000" doc:"The purpose of the voice, in words."`
 	Gender      *string  `body:"gender" maxlen:"64" doc:"The gender of the voice, such as F, M or U. U by default." example:"F"`
 	Tags        []string `body:"tags" alias:"tags[]" maxitems:"100" maxlen:"64" doc:"Words by which the voice can be found."`
 	Enhance     *bool    `body:"enhance" doc:"reduce steady noise in the recordings"`
-	Filter      *bool    `body:"filter" doc:"leave out unusable stretches of the recordings"`
+	Filter      *bool    `body:"filter" doc:"omit unusable stretches of the recordings"`
 	Accent      *string  `body:"accent" maxlen:"64" doc:"The accent of the voice, in words."`
 }
 
@@ -72,7 +72,7 @@ func (k *kind) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// over returns the profile with what it does not say taken from another.
+// over returns the profile with its missing fields taken from another.
 func (p profile) over(other profile) profile {
 	p.Name, p.Type, p.Description = or(p.Name, other.Name), or(p.Type, other.Type), or(p.Description, other.Description)
 	p.Gender, p.Accent = or(p.Gender, other.Gender), or(p.Accent, other.Accent)
@@ -95,16 +95,16 @@ func valueOr[T any](value *T, otherwise T) T { return *or(value, &otherwise) }
 // createRequest has the names that clients of all versions give to the recordings.
 type createRequest struct {
 	web.IdempotencyKey
-	File      []web.File `body:"file" doc:"a recording; several fields of one name are several recordings" example:"the bytes of recording.wav"`
+	File      []web.File `body:"file" doc:"a recording; fields with the same name are several recordings" example:"the bytes of recording.wav"`
 	Files     []web.File `body:"files" doc:"Recordings, as in file."`
 	Bracketed []web.File `body:"files[]" doc:"Recordings, as in file."`
 	FileField []web.File `body:"file_field" doc:"Recordings, as in file."`
-	Metadata  *string    `body:"metadata" maxlen:"65536" doc:"the other fields as a JSON object, for clients of version 1; what fields of the form say goes before"`
+	Metadata  *string    `body:"metadata" maxlen:"65536" doc:"the other fields as a JSON object, for clients of version 1; fields of the form take precedence"`
 	profile
 }
 
-// room refuses who cannot have another voice before anything is received. Who repeats a request may have taken the last
-// place with it.
+// room refuses an account that cannot have another voice before its files are received. A request with an idempotency
+// key may repeat the one that took the last place.
 func (c *Creator) room(call *web.Call) error {
 	if call.Header("Idempotency-Key") != "" {
 		return nil
@@ -136,7 +136,7 @@ func (c *Creator) handler() func(*web.Call, createRequest) (web.Reply, error) {
 	}
 }
 
-// files returns the recordings of all names, after the checks that no tag can do.
+// files returns the recordings of all names, after the checks that tags cannot express.
 func (r createRequest) files(call *web.Call) (files []commands.File, err error) {
 	var wrong []web.Item
 	for _, sent := range []struct {

@@ -33,7 +33,7 @@ import (
 	"github.com/recital-tts/recital/writeapi/writetest"
 )
 
-// keys of accounts are their names, which say who pays.
+// keys authenticates keys that are the names of accounts.
 type keys struct{}
 
 func (keys) APIKey(_ context.Context, key string) (web.Principal, error) {
@@ -47,7 +47,7 @@ func (keys) APIKey(_ context.Context, key string) (web.Principal, error) {
 	return web.Principal{Account: key, Key: "key…", Plan: on}, nil
 }
 
-// studio serves the route on a real log, a real folder and a real keyring. Nobody makes the voices, so they stay as
+// studio serves the route on a real log, a real folder and a real keyring. No worker makes the voices, so they stay as
 // they were created.
 type studio struct {
 	*commandstest.World
@@ -85,7 +85,7 @@ func newStudio(t testing.TB) *studio {
 	return s
 }
 
-// part is one of a form; a file where it has a name.
+// part is a part of a form, a file if it has a file name.
 type part struct{ name, content, file string }
 
 func file(name, content string) part { return part{name, content, "a.wav"} }
@@ -247,7 +247,7 @@ func TestARepeatedRequestMakesOneVoice(t *testing.T) {
 	require.NotEqual(t, first["id"], other["id"], "keys are the account's own")
 }
 
-// Who cannot have another voice learns it before sending it.
+// A client whose account has no place left is refused before it uploads.
 func TestAFullAccountNeedNotSendItsFiles(t *testing.T) {
 	s := newStudio(t)
 	for i := range 5 {
@@ -270,7 +270,7 @@ func TestAFullAccountNeedNotSendItsFiles(t *testing.T) {
 	require.Equal(t, 402, response.StatusCode)
 	require.Contains(t, string(body), "The plan includes 5 instant voices; delete one, or change the plan")
 
-	// one who repeats the request that took the last place has its answer
+	// while a repeat of the request that took the last place gets the same answer
 	again, got := s.post("account-1", []part{file("file", "4")}, "Idempotency-Key", "4")
 	require.Equal(t, 200, again.StatusCode, got)
 	beyond, _ := s.post("account-1", []part{file("file", "5")}, "Idempotency-Key", "5")

@@ -14,25 +14,25 @@ import (
 // Prechecker checks recordings before a voice is made from them.
 type Prechecker struct {
 	Checker   precheck.Checker
-	Places    *quota.Budget // of recordings at once, of each address
+	Places    *quota.Budget // of concurrent recordings, of each address
 	MaxUpload int64         // bytes of a request
 }
 
 const (
 	// precheckTimeout covers the decoding of the longest recording on a busy machine.
 	precheckTimeout = 5 * time.Minute
-	// again is when another attempt may find room.
+	// again is the pause before another attempt may find room.
 	again = 5 * time.Second
 )
 
-// Routes are the rows for the public route table.
+// Routes returns the rows for the public route table.
 func (p *Prechecker) Routes() []web.Route {
 	return []web.Route{
 		web.Post("/v1/ai/voice/precheck", p.check, web.AppendsNothing(), web.Uploads(p.MaxUpload), web.MaxBody(maxFields),
 			web.Timeout(precheckTimeout),
-			web.Tag("Voices"), web.Summary("How good a recording is for making a voice from it"),
-			web.Description("Nothing is kept. `dnsmos` is an estimate of the mean opinion score, 1 to 5; `start_s` and "+
-				"`end_s` are where the speech begins and ends. `x-warning` is sent where no good voice can be made of a "+
+			web.Tag("Voices"), web.Summary("Check whether a recording is suitable for a voice"),
+			web.Description("The recording is not stored. `dnsmos` is an estimate of the mean opinion score, 1 to 5; `start_s` and "+
+				"`end_s` are where the speech begins and ends. `x-warning` is sent if no good voice can be made from a "+
 				"recording, because it has no speech, sounds like music, or has noise that `enhance` would not remove."),
 			web.Returns[precheckCloneResponse](web.SendsHeaders[precheckHeaders]()),
 			web.Refuses(http.StatusRequestTimeout, http.StatusTooManyRequests)),
@@ -50,7 +50,7 @@ type precheckCloneResponse struct {
 }
 
 type precheckHeaders struct {
-	Warning *string `header:"x-warning" doc:"Why no good voice can be made of the recording."`
+	Warning *string `header:"x-warning" doc:"Why no good voice can be made from the recording."`
 }
 
 func (p *Prechecker) check(call *web.Call, in precheckRequest) (web.Reply, error) {

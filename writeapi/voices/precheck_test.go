@@ -18,7 +18,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/precheck"
 )
 
-// checker answers as a test says.
+// checker is a Checker by a function of the test.
 type checker func(ctx context.Context, content string) (precheck.Result, error)
 
 func (c checker) Check(ctx context.Context, upload audio.Upload) (precheck.Result, error) {

@@ -17,7 +17,7 @@ import (
 	"github.com/recital-tts/recital/writeapi"
 )
 
-// API changes voices, and has them heard.
+// API changes voices, and serves their previews.
 type API struct {
 	Voices     *voices.Voices
 	Previews   Previews // of the system voices
@@ -26,7 +26,7 @@ type API struct {
 	ReadModels writeapi.ReadModels
 }
 
-// Routes are the rows for the public route table.
+// Routes returns the rows for the public route table.
 func (a *API) Routes() []web.Route {
 	// GET /v1/account counts voices in the read model of accounts.
 	tag, waits := web.Tag("Voices"), web.ReadModels(readmodel.Voices, readmodel.Account)
@@ -34,21 +34,21 @@ func (a *API) Routes() []web.Route {
 	mp3 := []string{"audio/mpeg"}
 	return []web.Route{
 		web.Put("/v1/ai/voice/{id}", a.update, web.AnyContentType(), waits, tag,
-			web.Summary("Change what is said about a voice, or star it"),
-			web.Description("Only what the body names is changed. A system voice can only be starred: a request with "+
-				"`starred` succeeds, and the rest of it is not recorded; one without is a 403."),
+			web.Summary("Change the description of a voice, or star it"),
+			web.Description("Only the fields in the body are changed. A system voice can only be starred: a request with "+
+				"`starred` succeeds, and ignores its other fields; one without returns 403."),
 			web.Returns[updateVoiceResponse](), web.Refuses(400, 403, 404)),
-		web.Delete("/v1/ai/voice/{id}", a.remove, waits, tag, web.Summary("Delete a voice, for good"),
-			web.Description("What is being done to make it ends, and its recordings are erased."),
+		web.Delete("/v1/ai/voice/{id}", a.remove, waits, tag, web.Summary("Delete a voice permanently"),
+			web.Description("The work on it ends, and its recordings are erased."),
 			web.Returns[deleteVoiceResponse](), web.Refuses(403, 404)),
-		web.Get("/v1/ai/voice/{id}/preview", a.preview, web.Optional(), tag, web.Summary("How a voice sounds, MP3"),
-			web.Description("A system voice is everybody's. That of an account is heard by its owner, and by "+
-				"whoever has its `preview_url`."),
+		web.Get("/v1/ai/voice/{id}/preview", a.preview, web.Optional(), tag, web.Summary("A preview of a voice, as MP3"),
+			web.Description("The preview of a system voice is public. The preview of an account's voice is "+
+				"available to its owner and to clients with its `preview_url`."),
 			web.ReturnsMedia(mp3, sends), web.ReturnsMedia(mp3, web.Status(206), sends, web.Sends("content-range")),
 			web.ReturnsNothing(304, sends), web.Refuses(404, 409, 416)),
 		web.Post("/v1/ai/voice/{id}/preview/invalidate", a.invalidatePreview, waits, tag,
-			web.Summary("Have the preview of a voice rendered again"),
-			web.Description("The stored preview is dropped, and rendered anew."),
+			web.Summary("Re-render the preview of a voice"),
+			web.Description("The stored preview is dropped, and rendered again."),
 			web.Returns[writeapi.SuccessResponse](), web.Refuses(403, 404)),
 	}
 }
@@ -57,7 +57,7 @@ type voiceRequest struct {
 	ID string `path:"id" doc:"The id of the voice." example:"leah"`
 }
 
-// show shows a voice of the caller's account, or of the system.
+// show returns a voice of the caller's account, or of the system.
 func (a *API) show(call *web.Call, v voices.Voice) (shown.Voice, error) {
 	host, account := call.Header("Host"), call.Principal.Account
 	if v.State.Phase == "" {
@@ -87,13 +87,13 @@ func (a *API) remove(call *web.Call, in voiceRequest) (web.Reply, error) {
 	return web.JSON(deleteVoiceResponse{Success: true}), nil
 }
 
-// updateVoiceRequest says what of a voice is changed: null is nothing, and an empty text clears one.
+// updateVoiceRequest has the changed fields of a voice: null changes none, and an empty text clears one.
 type updateVoiceRequest struct {
 	voiceRequest
 	Name        *string  `body:"name" maxlen:"200" doc:"The new name."`
 	Description *string  `body:"description" maxlen:"5000" doc:"The new description."`
 	Gender      *string  `body:"gender" maxlen:"64" doc:"The new gender."`
-	Starred     *bool    `body:"starred" doc:"All that can be changed of a system voice." example:"true"`
+	Starred     *bool    `body:"starred" doc:"The only field that applies to a system voice." example:"true"`
 	Tags        []string `body:"tags" maxitems:"100" maxlen:"64" nullable:"true" doc:"At most 100, of at most 64 characters each."`
 }
 
@@ -118,7 +118,7 @@ func (a *API) update(call *web.Call, in updateVoiceRequest) (web.Reply, error) {
 	return web.JSON(response), nil
 }
 
-// Previews makes the previews of the system voices.
+// Previews renders the previews of the system voices.
 type Previews interface {
 	// Preview returns the preview of a voice, as MP3.
 	Preview(ctx context.Context, voice speech.Voice) ([]byte, error)
@@ -130,7 +130,7 @@ type previewRequest struct {
 	conditional.Headers
 }
 
-// preview plays a voice in whatever plays audio by its address alone.
+// preview serves a preview to any player that has only its address.
 func (a *API) preview(call *web.Call, in previewRequest) (web.Reply, error) {
 	if system, found := a.Shower.Catalogue.Lookup(in.ID); found {
 		sound, err := a.Previews.Preview(call, system)
@@ -143,7 +143,7 @@ func (a *API) preview(call *web.Call, in previewRequest) (web.Reply, error) {
 	listener := call.Principal.Account
 	switch {
 	case a.Links.Verify(links.VoicePreview, in.ID, in.Signature):
-		listener = "" // whoever has the address
+		listener = "" // any client with the address
 	case listener == "":
 		_, err := a.Shower.Catalogue.Find(in.ID)
 		return web.Reply{}, err

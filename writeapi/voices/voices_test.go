@@ -42,7 +42,7 @@ import (
 	readapi "github.com/recital-tts/recital/readapi/voices"
 )
 
-// shelf serves the routes that change, and those that read, on a real log with its read model, a real folder and a real
+// shelf serves the write routes and the read routes, on a real log with its read model, a real folder and a real
 // keyring.
 type shelf struct {
 	*feedtest.World
@@ -56,11 +56,11 @@ type shelf struct {
 	places   map[string]eventlog.Revision // of each account's roster
 }
 
-// previews says which voice is to be heard, and how often it was rendered.
+// previews renders the name of the voice and the number of the rendering.
 type previews struct {
 	mu       sync.Mutex
 	rendered int
-	hold     chan struct{} // renderings wait until it is closed, if there is one
+	hold     chan struct{} // if set, renderings wait until it is closed
 }
 
 func (p *previews) Preview(_ context.Context, v speech.Voice) ([]byte, error) {
@@ -117,7 +117,7 @@ func newShelf(t testing.TB) *shelf {
 
 const mine, other = "account-1", "account-2"
 
-// create creates a voice that is preparing.
+// create creates a voice in preparation.
 func (s *shelf) create(account, id string) {
 	s.t.Helper()
 	profile, err := json.Marshal(voice.Profile{Name: "First", Description: "As it was", Gender: "U", Accent: "scottish",
@@ -138,7 +138,7 @@ func (s *shelf) create(account, id string) {
 	})
 }
 
-// ready creates a voice that speaks.
+// ready creates a voice that can speak.
 func (s *shelf) ready(account, id string) {
 	s.t.Helper()
 	s.create(account, id)
@@ -170,7 +170,7 @@ func (s *shelf) send(method, path, key, body string, headers ...string) (*http.R
 
 func path(id string) string { return "/v1/ai/voice/" + id }
 
-// update changes a voice, and requires that it is then shown as the reply has it.
+// update changes a voice, and requires that the read route then shows the voice of the reply.
 func (s *shelf) update(account, id, body string, headers ...string) (v shown.Voice) {
 	s.t.Helper()
 	response, got := s.send(http.MethodPut, path(id), account, body, headers...)
@@ -333,7 +333,7 @@ func TestAPreviewIsForItsOwnerAndForWhoeverHasItsAddress(t *testing.T) {
 		}
 	}
 
-	// one that does not speak cannot be heard
+	// a voice that is not ready has no preview
 	third := "00000000000000cc"
 	s.create("account-3", third)
 	response, body := s.hear(path(third)+"/preview", "account-3")
@@ -351,7 +351,7 @@ func TestAPreviewIsKeptUntilItIsInvalidated(t *testing.T) {
 	s.ready(mine, id)
 	link := *s.update(mine, id, ``).PreviewURL
 
-	// given one that was rendered for those who could not wait, then once for all
+	// given a preview that was rendered on demand, and then one that is stored
 	_, early := s.hear(link, "")
 	require.Equal(t, id+" by m3, rendering 1", early)
 	render := func() {
@@ -376,7 +376,7 @@ func TestAPreviewIsKeptUntilItIsInvalidated(t *testing.T) {
 	require.Equal(t, http.StatusRequestedRangeNotSatisfiable, response.StatusCode)
 	require.Equal(t, 2, s.previews.count())
 
-	// when it is invalidated, then another one is rendered, and the former is gone from the store
+	// when it is invalidated, then another one is rendered, and the former is removed from the store
 	response, body = s.send(http.MethodPost, path(id)+"/preview/invalidate", mine, "")
 	require.Equal(t, http.StatusOK, response.StatusCode, body)
 	require.JSONEq(t, `{"success":true}`, body)
@@ -416,7 +416,7 @@ func TestThoseWhoAskAtTheSameTimeShareARendering(t *testing.T) {
 	asking.Wait()
 	close(heard)
 	for one := range heard {
-		require.Regexp(t, "^"+id+" by m3, rendering [1-8]$", one) // one who has come late has another
+		require.Regexp(t, "^"+id+" by m3, rendering [1-8]$", one) // a late request gets another rendering
 	}
 }
 

@@ -1,5 +1,5 @@
-// Package writetest provides what the tests of write routes share: admin routes on a real server, and a stand-in for
-// the read models that records which of them were waited for.
+// Package writetest provides shared parts of the tests of write routes: admin routes on a real server, and a stand-in
+// for the read models that records which of them were awaited.
 package writetest
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/recital-tts/recital/internal/http/web/webtest"
 )
 
-// Models stands for the read models.
+// Models stands in for the read models.
 type Models struct {
 	Err   error // of Wait
 	Names []readmodel.Model
@@ -33,7 +33,7 @@ type Admin struct {
 	url    string
 }
 
-// Serve serves the routes, which wait for the read models that they are made with.
+// Serve serves routes, which wait for the given Models.
 func Serve(t testing.TB, routes func(*Models) []web.Route) *Admin {
 	t.Helper()
 	a := &Admin{Models: &Models{}, t: t}
@@ -44,13 +44,13 @@ func Serve(t testing.TB, routes func(*Models) []web.Route) *Admin {
 	return a
 }
 
-// Post posts JSON with a token and returns the answer and its body.
+// Post posts JSON with a token and returns the response and its body.
 func (a *Admin) Post(path, token, body string) (*http.Response, string) {
 	a.t.Helper()
 	return a.Send(http.MethodPost, path, token, body)
 }
 
-// Send sends JSON with a token and returns the answer and its body.
+// Send sends JSON with a token and returns the response and its body.
 func (a *Admin) Send(method, path, token, body string) (*http.Response, string) {
 	a.t.Helper()
 	return webtest.Send(a.t, method, a.url+path, body, "Authorization", "Bearer "+token, "x-recital-reason", "Ticket 7")

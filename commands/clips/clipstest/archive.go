@@ -1,4 +1,4 @@
-// Package clipstest provides tests with what clips are kept in.
+// Package clipstest provides tests with the stores of clips.
 package clipstest
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/recital-tts/recital/internal/testing/testlog"
 )
 
-// Archive keeps audio in a real folder, with a real keyring.
+// Archive is a real folder of audio with a real keyring.
 type Archive struct {
 	Pool   *pgxpool.Pool // of the keyring
 	Keys   *pgkeys.Keyring
@@ -31,7 +31,7 @@ type Archive struct {
 	t testing.TB
 }
 
-// NewArchive returns an archive that is empty.
+// NewArchive returns an empty archive.
 func NewArchive(t testing.TB) *Archive {
 	t.Helper()
 	a := &Archive{Pool: pgtest.New(t), Dir: filepath.Join(t.TempDir(), "blobs"), Logged: &testlog.Buffer{}, t: t}

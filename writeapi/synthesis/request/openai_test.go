@@ -52,7 +52,7 @@ func TestARequestInOpenAIsTermsReachesTheSpeaker(t *testing.T) {
 	}
 }
 
-// What OpenAI's clients are offered is what our own interface offers.
+// The models in OpenAI's dialect are those of our own interface.
 func TestModelsOfOpenAIsInterfaceAreOurs(t *testing.T) {
 	decode := web.Decoder[request.Speech](request.Post())
 	for _, model := range speech.Models() {

@@ -1,4 +1,4 @@
-// Package request declares each parameter of a request for speech once, for all the ways in which one comes.
+// Package request declares each parameter of a request for speech once, for all forms of requests.
 package request
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio"
 )
 
-// Speech is the union of what published clients send; keys that are not listed are ignored.
+// Speech is the union of the parameters that published clients send. Keys that are not listed are ignored.
 type Speech struct {
 	Key              string   `in:"X-API-Key" for:"socket" alias:"x-api-key"`
 	Text             string   `in:"text" for:"post,get,beta" required:"true" minlen:"1" maxlen:"5000" example:"Hello, how are you today?"`
@@ -57,10 +57,10 @@ func variants() bind.Variants {
 	return bind.Variants{"post": "body", "get": "query", "beta": "body", "socket": "body"}
 }
 
-// Language is one that the engine speaks.
+// Language is a language that the engine speaks.
 type Language struct {
-	Asked  string // as the client calls it, "" for auto
-	Engine string // as the engine calls it
+	Asked  string // as the client wrote it; "" for auto
+	Engine string // the engine's name
 }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
@@ -86,7 +86,7 @@ func (s Speech) Synthesis() synthesis.Synthesis {
 	return synthesis.Synthesis{
 		Text: s.Text, Voice: s.Voice, Language: s.Language.Engine, Speed: s.Speed, Length: or(s.Length, 0),
 		Model: or(s.Model, ""), Prosody: s.prosody(),
-		Seed: or(s.Seed, 0), Audio: spec, Keep: s.keepsake(),
+		Seed: or(s.Seed, 0), Audio: spec, Save: s.saveOptions(),
 	}
 }
 
@@ -102,15 +102,15 @@ func (s Speech) prosody() speech.Prosody {
 	}
 }
 
-// keepsake returns the part of the request that a clip stores in addition to the text.
-func (s Speech) keepsake() synthesis.Keepsake {
-	return synthesis.Keepsake{
+// saveOptions returns the part of the request that a clip stores in addition to the text.
+func (s Speech) saveOptions() synthesis.SaveOptions {
+	return synthesis.SaveOptions{
 		Debug: or(s.Debug, false), Language: s.Language.Asked, OriginalText: or(s.OriginalText, ""),
 		OriginalLanguage: or(s.OriginalLanguage, ""),
 	}
 }
 
-// WithSeed is the request with a seed: its own, or a new one that gives the same audio again.
+// WithSeed returns the request with a seed: its own, or a new one that reproduces the audio.
 func (s Speech) WithSeed() Speech {
 	if s.Seed == nil {
 		s.Seed = new(int64(rand.Int32()))
@@ -133,36 +133,36 @@ func or[T any](value *T, absent T) T {
 	return *value
 }
 
-// Meanings returns what parameters do, in a line each; docs/speech-parameters.md says more.
+// Meanings returns a line on each parameter. docs/speech-parameters.md has the details.
 func Meanings() map[string]string {
 	return map[string]string{
 		"text":  "The text to speak: characters are Unicode code points. One that begins with `<speak` is SSML.",
 		"voice": "The id of the voice.",
 		"model": "The model, which chooses engine and delivery.",
 		"language": "The language of the text: a code such as `en`, `de` or `pt-BR`, or `auto`, which " +
-			"finds it from the text.",
-		"format": "How the audio is encoded. `ulaw` comes in a WAV container, `webm` holds " +
+			"detects it.",
+		"format": "The encoding of the audio. `ulaw` is in a WAV container, `webm` has " +
 			"Opus, `raw` is `pcm_s16le`.",
 		"sample_rate": "Samples a second. 24000 by default, 8000 for `ulaw`.",
 		"speed":       "A factor on the voice's own pace.",
-		"length":      "The seconds that the audio lasts, in place of `speed`.",
-		"seed": "Which of the renderings that other parameters leave open. The reply returns it, and the same " +
-			"seed gives the same bytes.",
-		"temperature":    "How far phrases stray from the voice's own way.",
-		"top_p":          "Keeps only the likeliest deviations that together have this probability.",
-		"top_k":          "Keeps only so many of the likeliest deviations; 0 keeps all.",
+		"length":      "The duration of the audio in seconds, instead of `speed`.",
+		"seed": "Selects one of the possible renderings. The reply returns it, and the same " +
+			"seed results in the same bytes.",
+		"temperature":    "How far phrases deviate from the voice's own delivery.",
+		"top_p":          "Keeps only the most likely deviations that together have this probability.",
+		"top_k":          "The number of most likely deviations that are kept; 0 keeps all.",
 		"expressive":     "How wide the intonation is: 0 is monotone, 1 the voice's own.",
-		"conversational": "As people talk to each other.",
+		"conversational": "A conversational delivery.",
 		"quality":        "How finely delivery varies: 0 by segments, 1 by sentences, 2 by clauses.",
 		"solver":         "How a phrase follows the ones before: `euler`, `midpoint`, `heun`, `rk4` or `dopri5`.",
-		"debug": "Also saves the result as a clip, whose id is in `x-clip-id`. With a " +
+		"debug": "Also saves the result as a clip, with its id in `x-clip-id`. With a " +
 			"session every result is saved.",
 		"return_durations":  "Adds the word times to a reply in JSON.",
 		"return_timestamps": "Adds the word times to a reply in JSON. With audio alone, `x-timestamps-url` is their address.",
-		"delay_headers":     "Sends the headers only when there is audio, so that a failure until then is a status.",
-		"original_text":     "What `text` is a translation of: shown with the clip that `debug` saves.",
+		"delay_headers":     "Sends the headers only when audio is available, so that an earlier failure is a status.",
+		"original_text":     "The original of `text`, a translation: shown with the clip that `debug` saves.",
 		"original_language": "The language of `original_text`: shown with the clip that `debug` saves.",
-		"X-API-Key":         "The API key. Without one, the header `x-api-key` or the cookie of the handshake counts.",
+		"X-API-Key":         "The API key. Without one, the header `x-api-key` or the cookie of the handshake is used.",
 		"send_extras":       "Adds the word times, in version 1.0.",
 		"extras":            "`alignment` adds the word times.",
 	}

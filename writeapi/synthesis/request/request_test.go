@@ -38,7 +38,7 @@ func TestEveryParameterIsDocumented(t *testing.T) {
 	require.ElementsMatch(t, names(t, request.Post()), rows)
 }
 
-// What a body can say, an address can say too, but for one name of old clients.
+// Every parameter of a body is also one of an address, except for one name of old clients.
 func TestEachVariantHasItsParameters(t *testing.T) {
 	both := []string{
 		"text", "voice", "model", "language", "format", "sample_rate", "speed", "conversational", "temperature", "top_k",

@@ -19,8 +19,8 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// BenchmarkIdleSessions measures the memory of a session that has begun and is silent. The clients are bare
-// connections in the same process, which adds less than 1 KiB to each.
+// BenchmarkIdleSessions measures the memory of a silent session. The clients are bare connections in the same process,
+// which adds less than 1 KiB to each.
 func BenchmarkIdleSessions(b *testing.B) {
 	sessions := benchtest.Size(1000, 50)
 	h := newHouse(b, func(cfg *web.Config) { cfg.Limits.AccountSockets = sessions })
@@ -40,8 +40,8 @@ func BenchmarkIdleSessions(b *testing.B) {
 	benchtest.Finish(b)
 }
 
-// BenchmarkQuietSessions measures what sessions occupy in the codec processes after they have spoken: with the encoders
-// given back, beside encoders that are kept.
+// BenchmarkQuietSessions measures the memory of sessions in the codec processes after they have spoken: with their
+// encoders released, and with encoders kept.
 func BenchmarkQuietSessions(b *testing.B) {
 	sessions := benchtest.Size(200, 40)
 	var rested, kept int64
@@ -83,7 +83,7 @@ func resident(b *testing.B, pid int) int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// memory is what the heap and the stacks hold after a collection.
+// memory returns the bytes in the heap and the stacks after a collection.
 func memory() int64 {
 	runtime.GC()
 	runtime.GC()

@@ -29,7 +29,7 @@ func timesOf(t *testing.T, f frame, key string) (times []speech.Timing) {
 	return times
 }
 
-// requireTimes checks that each list begins at 0 and has no gap, and that all of them are the text.
+// requireTimes checks that each list begins at 0 and has no gap, and that together they cover the text.
 func requireTimes(t *testing.T, text string, lists [][]speech.Timing) (seconds float64) {
 	t.Helper()
 	var said strings.Builder
@@ -101,8 +101,8 @@ func TestDialectAWithExtrasComesInPairs(t *testing.T) {
 	require.EqualValues(t, 2*len(hello+" Bye."), h.requireIdle(id))
 }
 
-// Where there are frames with times, they say what could not be spoken; no other frame is added, which a client would
-// fail on.
+// Frames with times also carry the warning about text that could not be spoken; there is no extra frame, which would
+// break clients.
 func TestWhatCannotBeSpokenIsSaidBesideTheTimes(t *testing.T) {
 	h := newHouse(t)
 	for _, dialect := range []struct{ opening, plain, times string }{
@@ -252,7 +252,7 @@ func TestDialectCWithoutTimestamps(t *testing.T) {
 	require.NotEmpty(t, sound(frames))
 }
 
-// Every session takes every form; the replies follow the session's own dialect.
+// Every session accepts every form; the replies follow the session's own dialect.
 func TestEveryFormIsTakenOnEverySession(t *testing.T) {
 	h := newHouse(t)
 	id, key := h.open("enterprise")
@@ -271,7 +271,7 @@ func TestEveryFormIsTakenOnEverySession(t *testing.T) {
 	h.requireIdle(id)
 }
 
-// The same text, whole and in pieces, is the same audio in every dialect.
+// A text sounds the same in every dialect, whole or in pieces.
 func TestPiecesSoundLikeTheWhole(t *testing.T) {
 	h := newHouse(t)
 	id, key := h.open("enterprise")
@@ -302,7 +302,7 @@ func TestPiecesSoundLikeTheWhole(t *testing.T) {
 	requireNoClicks(t, whole)
 }
 
-// requireNoClicks looks for jumps from one sample to the next that speech does not have.
+// requireNoClicks checks for jumps between samples that speech does not have.
 func requireNoClicks(t *testing.T, pcm []byte) {
 	t.Helper()
 	last, largest := 0, 0.0

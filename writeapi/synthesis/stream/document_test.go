@@ -20,13 +20,13 @@ import (
 
 const documentName = "asyncapi.json"
 
-// described is /asyncapi.json, and which schemas the messages of each direction have.
+// described is /asyncapi.json, and the schemas of the messages in each direction.
 type described struct {
 	document any
 	schemas  map[string][]*jsonschema.Schema // by the action: receive, send, or open for the first message
 }
 
-// theDocument reads the document as a client would. Messages of the server may have no keys that are not described.
+// theDocument reads the document as a client would. Messages of the server may have only documented keys.
 var theDocument = sync.OnceValues(func() (*described, error) {
 	written, err := openapi.WriteSockets(openapi.Info{Title: "Speech", Version: "1", Server: "https://speech.example"},
 		(&stream.API{}).Routes())
@@ -76,7 +76,7 @@ var theDocument = sync.OnceValues(func() (*described, error) {
 	return d, nil
 })
 
-// closed forbids keys that are not described, but in the messages of clients.
+// closed forbids undocumented keys, except in the messages of clients.
 func closed(document any) any {
 	schemas := document.(map[string]any)["components"].(map[string]any)["schemas"].(map[string]any)
 	for name, schema := range schemas {
@@ -87,7 +87,7 @@ func closed(document any) any {
 	return document
 }
 
-// check reports what is wrong with a message: it is none of those that the document has for the action.
+// check returns an error unless a message fits one of the document's messages for the action.
 func (d *described) check(action, message string) error {
 	value, err := jsonschema.UnmarshalJSON(strings.NewReader(message))
 	if err != nil {
@@ -107,7 +107,7 @@ func (d *described) check(action, message string) error {
 	return fmt.Errorf("%s is no message of %s: %w", message, documentName, err)
 }
 
-// ofOldClients reads numbers and booleans in strings, as published clients send them: the document has the types.
+// ofOldClients converts numbers and booleans in strings, as published clients send them, to the document's types.
 func ofOldClients(value any) any {
 	fields, ok := value.(map[string]any)
 	if !ok {
@@ -127,7 +127,7 @@ func ofOldClients(value any) any {
 	return fields
 }
 
-// The schema is that of the AsyncAPI initiative, without its words and the bindings of other protocols.
+// The schema is the AsyncAPI initiative's, without its descriptions and the bindings of other protocols.
 func TestTheDocumentIsAsyncAPI(t *testing.T) {
 	packed, err := os.Open("testdata/asyncapi-3.0.0.json.gz")
 	require.NoError(t, err)

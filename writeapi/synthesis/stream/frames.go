@@ -10,7 +10,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 )
 
-// dialect is a form of the protocol. Clients of every published version speak one of the four.
+// dialect is a form of the protocol. Clients of every published version use one of the four.
 type dialect int
 
 const (
@@ -35,20 +35,20 @@ type frames struct {
 }
 
 type extras struct {
-	Durations   []speech.Timing `json:"durations,omitempty" doc:"The word times, counted from the start of the audio that follows."`
-	BufferEmpty bool            `json:"buffer_empty" doc:"Whether all text so far is spoken with this audio."`
-	Warning     string          `json:"warning,omitempty" doc:"What could not be spoken."`
+	Durations   []speech.Timing `json:"durations,omitempty" doc:"The word times, counted from the start of the following audio."`
+	BufferEmpty bool            `json:"buffer_empty" doc:"Whether this audio completes the text so far."`
+	Warning     string          `json:"warning,omitempty" doc:"The text that could not be spoken."`
 }
 
-// pairedExtras always have their durations: clients look for that key.
+// pairedExtras always have durations: clients expect that key.
 type pairedExtras struct {
-	Durations   []speech.Timing `json:"durations" doc:"The word times, counted from the start of the audio that follows."`
-	BufferEmpty bool            `json:"buffer_empty" doc:"Whether all text so far is spoken with this audio."`
-	Warning     string          `json:"warning,omitempty" doc:"What could not be spoken."`
+	Durations   []speech.Timing `json:"durations" doc:"The word times, counted from the start of the following audio."`
+	BufferEmpty bool            `json:"buffer_empty" doc:"Whether this audio completes the text so far."`
+	Warning     string          `json:"warning,omitempty" doc:"The text that could not be spoken."`
 }
 
 type complete struct {
-	Complete string `json:"complete" literal:"flush,reset" doc:"What is done."`
+	Complete string `json:"complete" literal:"flush,reset" doc:"The completed action."`
 	Nonce    int64  `json:"nonce" doc:"The number that came with the command."`
 }
 
@@ -59,31 +59,31 @@ type ready struct {
 
 type timestamps struct {
 	Type       string          `json:"type" literal:"timestamps" doc:"Always timestamps."`
-	Timestamps []speech.Timing `json:"timestamps" doc:"The word times, counted from the start of the audio before; from version 1.2 on, from the start of the session or what followed the last flush or reset."`
-	Warning    string          `json:"warning,omitempty" doc:"What could not be spoken."`
+	Timestamps []speech.Timing `json:"timestamps" doc:"The word times, counted from the start of the previous audio; from version 1.2 on, from the start of the session or the last flush or reset."`
+	Warning    string          `json:"warning,omitempty" doc:"The text that could not be spoken."`
 }
 
 type acknowledged struct {
-	Type  string `json:"type" literal:"flush_complete,reset_complete" doc:"What is done."`
+	Type  string `json:"type" literal:"flush_complete,reset_complete" doc:"The completed action."`
 	Nonce int64  `json:"nonce" doc:"The number that came with the message, or 0."`
 }
 
 type typedError struct {
 	Type      string     `json:"type" literal:"error" doc:"Always error."`
-	Error     errorWords `json:"error" doc:"What is wrong."`
+	Error     errorWords `json:"error" doc:"The error."`
 	RequestID string     `json:"request_id" doc:"The id of the session, for support."`
 }
 
 type errorWords struct {
 	Type    string `json:"type" doc:"The kind of error, such as authentication_error."`
-	Message string `json:"message" doc:"What is wrong, for people."`
+	Message string `json:"message" doc:"The error, for people."`
 }
 
 type plainError struct {
-	Error string `json:"error" doc:"What is wrong, for people."`
+	Error string `json:"error" doc:"The error, for people."`
 }
 
-// ready answers a good opening.
+// ready acknowledges a valid opening.
 func (f *frames) ready() error {
 	if !f.dialect.hasTypes() {
 		return nil
@@ -115,7 +115,7 @@ func (f *frames) Audio(c synthesis.Chunk) error {
 	if err := f.text(pairedExtras{c.Timings, c.BufferEmpty, warning(c)}); err != nil {
 		return err
 	}
-	return f.conn.WriteBinary(c.Audio) // one frame, even an empty one: clients take them in pairs
+	return f.conn.WriteBinary(c.Audio) // one frame, even an empty one: clients expect pairs
 }
 
 // counted returns a chunk's timings as the dialect counts them.
@@ -157,7 +157,7 @@ func (f *frames) acknowledge(what string, nonce *int64) error {
 	case f.dialect == commanded && nonce != nil:
 		return f.text(complete{what, *nonce})
 	}
-	return nil // the client would not know what to do with it
+	return nil // the client could not handle it
 }
 
 func (f *frames) binary(audio []byte) error {
@@ -179,7 +179,7 @@ func (f *frames) text(value any) error {
 	return f.conn.WriteText(encoded)
 }
 
-// failure is the last frame of a session that an error ends.
+// failure returns the last frame of a session that an error ends.
 func (f *frames) failure(told web.Explanation) []byte {
 	var frame any = plainError{told.Message}
 	if f.dialect.hasTypes() {
@@ -187,7 +187,7 @@ func (f *frames) failure(told web.Explanation) []byte {
 	}
 	encoded, err := json.Marshal(frame)
 	if err != nil {
-		return nil // it consists of strings
+		return nil // cannot happen: it consists of strings
 	}
 	return encoded
 }

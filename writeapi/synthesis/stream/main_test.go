@@ -34,7 +34,7 @@ import (
 	"github.com/recital-tts/recital/writeapi/synthesis/stream"
 )
 
-// speechworker is the real binary, built once by TestMain.
+// speechworker is the path of the real binary, built once by TestMain.
 var speechworker string
 
 func TestMain(m *testing.M) {
@@ -43,10 +43,10 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"))
 }
 
-// patience bounds what is waited for on a machine that is busy; nothing is timed.
+// patience bounds each wait on a busy machine; nothing is timed.
 const patience = time.Minute
 
-// house is the route on a real server, with a real log and real workers.
+// house serves the route on a real server, with a real log and real workers.
 type house struct {
 	t      testing.TB
 	server *web.Server
@@ -63,7 +63,7 @@ type house struct {
 	voices synthesis.Voices
 }
 
-// visible is a read model that shows everything at once.
+// visible is a read model that is always up to date.
 type visible struct{}
 
 func (visible) Wait(context.Context, eventlog.Position, ...readmodel.Model) error { return nil }
@@ -136,7 +136,7 @@ func (h *house) open(plan string) (id, key string) {
 	return opened.Account, key
 }
 
-// books is what an account used, and how many reservations are open.
+// books returns an account's usage, and the number of its reservations and of the open ones.
 func (h *house) books(id string) (settled int64, reservations, open int) {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -167,7 +167,7 @@ func (h *house) books(id string) (settled int64, reservations, open int) {
 	return settled, reservations, open
 }
 
-// requireIdle waits until nothing is left of any session, and gives what an account used.
+// requireIdle waits until all sessions have ended, and returns an account's usage.
 func (h *house) requireIdle(id string) (settled int64) {
 	h.t.Helper()
 	require.Eventually(h.t, func() bool {
@@ -187,7 +187,7 @@ type talker struct {
 	t    testing.TB
 	ws   *websocket.Conn
 	told *described
-	odd  error // of the first message that the document does not have; the server must refuse it
+	odd  error // about the first message that the document does not have; the server must refuse it
 }
 
 // frame is a message of the server.
@@ -230,7 +230,7 @@ func (c *talker) send(messages ...string) {
 	}
 }
 
-// next is the next frame.
+// next returns the next frame.
 func (c *talker) next() (frame, error) {
 	if err := c.ws.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		return frame{}, err
@@ -256,7 +256,7 @@ func (c *talker) hear() frame {
 	return f
 }
 
-// until hears frames up to one whose text contains something.
+// until reads frames up to one whose text contains the given text.
 func (c *talker) until(text string) (frames []frame) {
 	c.t.Helper()
 	for {
@@ -268,7 +268,7 @@ func (c *talker) until(text string) (frames []frame) {
 	}
 }
 
-// rest hears all frames up to the close frame.
+// rest reads all frames up to the close frame.
 func (c *talker) rest() (frames []frame, code int) {
 	c.t.Helper()
 	for {
@@ -291,7 +291,7 @@ func sound(frames []frame) (audio []byte) {
 	return audio
 }
 
-// texts are the frames that are no audio.
+// texts returns the text frames.
 func texts(frames []frame) (texts []string) {
 	for _, f := range frames {
 		if f.text != "" {

@@ -27,13 +27,13 @@ const (
 type message struct {
 	text   string
 	action action
-	nonce  *int64 // of flush and reset; nil when the client gave none
+	nonce  *int64 // of flush and reset; nil if the client sent none
 }
 
-// parser reads the messages of all dialects. It keeps half a character from one message to the next.
+// parser parses the messages of all dialects. It keeps half a character from one message to the next.
 type parser struct{ halves halves }
 
-// parse reads a message. Its errors name the wrong field, and never repeat the input.
+// parse parses a message. Its errors name the wrong field, and never repeat the input.
 func (p *parser) parse(raw []byte) (message, error) {
 	document, err := bind.ParseObject(p.halves.join(raw))
 	if syntax := (*bind.SyntaxError)(nil); errors.As(err, &syntax) {
@@ -45,8 +45,8 @@ func (p *parser) parse(raw []byte) (message, error) {
 	return read(document)
 }
 
-// ends notes that a text may end here: half a character that a flush or the end leaves over is an error, and one that a
-// reset leaves over is dropped.
+// ends checks the end of a text: half a character before a flush or the end is an error, and one before a reset is
+// dropped.
 func (p *parser) ends(a action) error {
 	waiting := p.halves.high != ""
 	switch {
@@ -58,7 +58,7 @@ func (p *parser) ends(a action) error {
 	return nil
 }
 
-// refuse is an error in the words of pydantic, as the published service gives it.
+// refuse returns an error in the words of pydantic, like the published service.
 func refuse(field, why string) error {
 	return &web.Error{Status: http.StatusUnprocessableEntity, Message: field + ": " + why}
 }
@@ -95,7 +95,7 @@ func readText(document bind.Object, m *message) (found bool, err error) {
 	return true, nil
 }
 
-// present finds a value that is not null.
+// present returns a value that is not null.
 func present(document bind.Object, key string) (bind.Value, bool) {
 	value, found := document.Get(key)
 	if !found || value.Kind == bind.Null {
@@ -171,7 +171,7 @@ func readWord(document bind.Object, key string, value bind.Value, m *message) er
 	return nil
 }
 
-// readNonce takes what pydantic takes for an integer.
+// readNonce accepts everything that pydantic accepts as an integer.
 func readNonce(document bind.Object) (*int64, error) {
 	value, found := present(document, "nonce")
 	if !found {
@@ -194,7 +194,7 @@ func readNonce(document bind.Object) (*int64, error) {
 // halves joins characters beyond the basic plane that a client has cut in two. JavaScript counts such a character as
 // two code units, and writes a text that ends between them with a lone escape ("\ud83c"); the next text then begins
 // with the other half. UTF-8 itself cannot be cut: each message is valid by itself.
-type halves struct{ high string } // the escape of a first half that waits, without its backslash
+type halves struct{ high string } // the escape of a waiting first half, without its backslash
 
 var (
 	endsWithHigh = regexp.MustCompile(`(?i)^(?:[^\\]|\\.)*?(\\ud[89ab][0-9a-f]{2})"$`)

@@ -29,7 +29,7 @@ func TestDialects(t *testing.T) {
 	}
 }
 
-// A text that is cut anywhere between two UTF-16 code units, as JavaScript cuts it, comes out whole.
+// A text that is cut anywhere between two UTF-16 code units, as JavaScript cuts it, is restored.
 func TestTextsCutBetweenCodeUnits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.ReplaceAll(rapid.StringOf(rapid.RuneFrom([]rune("ab\\\"é你🎉👨\n/u"))).Draw(t, "text"), "\x00", "")
@@ -45,7 +45,7 @@ func TestTextsCutBetweenCodeUnits(t *testing.T) {
 	})
 }
 
-// units writes each UTF-16 code unit of a text as the inside of a JSON string of its own.
+// units returns the UTF-16 code units of a text, each as the inside of a JSON string.
 func units(text string) (units []string) {
 	for _, r := range text {
 		quoted, _ := json.Marshal(string(r))

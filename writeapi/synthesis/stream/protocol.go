@@ -24,9 +24,9 @@ type opening struct {
 
 // clientMessage describes a message after the first one.
 type clientMessage struct {
-	Type    *string `json:"type" literal:"text,flush,reset,eof,finish" doc:"What the message is, in version 1.1. The message text has a text."`
-	Text    *string `json:"text" doc:"More text to speak, divided anywhere. It comes before what else the message requests."`
-	Command *string `json:"command" literal:"text,flush,reset,eof,finish" doc:"What the message requests, with protocol_version 2."`
+	Type    *string `json:"type" literal:"text,flush,reset,eof,finish" doc:"The kind of message, in version 1.1. The message text has a text."`
+	Text    *string `json:"text" doc:"More text to speak, divided anywhere. It precedes the message's other request."`
+	Command *string `json:"command" literal:"text,flush,reset,eof,finish" doc:"The request of the message, with protocol_version 2."`
 	Flush   *bool   `json:"flush" doc:"Speaks the text so far, in version 1.0."`
 	EOF     *bool   `json:"eof" doc:"Speaks the rest and ends the session, in version 1.0."`
 	Nonce   *int64  `json:"nonce" doc:"A number that the acknowledgement of a flush or a reset returns."`
@@ -37,22 +37,22 @@ func messages(r *web.Route) {
 	web.ReceivesMessages(
 		web.InputMessage[opening]("opening", "The first message, with the credential and the voice", request.Socket(),
 			request.Meanings()),
-		web.JSONMessage[clientMessage]("clientMessage", "Text, or what to do with it"),
+		web.JSONMessage[clientMessage]("clientMessage", "Text, or a command"),
 	)(r)
 	web.SendsMessages(
-		web.Message{Name: "audio", Summary: "A part of the audio, of at most 64 KiB, in the format that was requested"},
-		web.JSONMessage[ready]("ready", "The answer to a good opening, in version 1.1"),
-		web.JSONMessage[timestamps]("timestamps", "The word times of the audio before it, in version 1.1, on request"),
+		web.Message{Name: "audio", Summary: "A part of the audio, of at most 64 KiB, in the requested format"},
+		web.JSONMessage[ready]("ready", "The reply to a valid opening, in version 1.1"),
+		web.JSONMessage[timestamps]("timestamps", "The word times of the previous audio, in version 1.1, on request"),
 		web.JSONMessage[acknowledged]("acknowledged", "A flush or a reset is done, in version 1.1"),
 		web.JSONMessage[typedError]("error", "Why the session ends, in version 1.1"),
-		web.JSONMessage[pairedExtras]("pairedExtras", "The word times of the audio after it, in version 1.0, on request"),
-		web.JSONMessage[extras]("extras", "The word times of the audio after it, with protocol_version 2, on request"),
+		web.JSONMessage[pairedExtras]("pairedExtras", "The word times of the next audio, in version 1.0, on request"),
+		web.JSONMessage[extras]("extras", "The word times of the next audio, with protocol_version 2, on request"),
 		web.JSONMessage[complete]("complete", "A flush or a reset is done, with protocol_version 2"),
 		web.JSONMessage[plainError]("plainError", "Why the session ends, in version 1.0"),
 	)(r)
 }
 
-// wantsTimes reports whether the client asked for the times of words, in the words of its dialect.
+// wantsTimes reports whether the client requested the times of words, in the words of its dialect.
 func wantsTimes(in request.Speech, d dialect) bool {
 	if d.hasTypes() {
 		return in.WantsTimes()
@@ -60,8 +60,8 @@ func wantsTimes(in request.Speech, d dialect) bool {
 	return in.WantsExtras()
 }
 
-// dialectOf finds the dialect of a first message, even of an invalid one, so that its error is understood. isObject is
-// false if it is not a JSON object.
+// dialectOf returns the dialect of a first message, even of an invalid one, so that the client understands the error.
+// isObject is false if it is not a JSON object.
 func dialectOf(message []byte) (d dialect, isObject bool) {
 	document, err := bind.ParseObject(message)
 	if err != nil {
@@ -78,7 +78,7 @@ func dialectOf(message []byte) (d dialect, isObject bool) {
 	case version == web.V12:
 		return adding, true
 	case version == web.V11, text("lmnt-version") == "" && text("type") == "init":
-		return typed, true // clients of 1.0 know no types, so who sends one without a version waits for a ready
+		return typed, true // clients of 1.0 know no types, so a client that sends one without a version waits for a ready
 	}
 	if revision, err := strconv.Atoi(text("protocol_version")); err == nil && revision >= 2 {
 		return commanded, true

@@ -11,7 +11,7 @@ import (
 const fable = "The fox, who was hungry, looked up at the grapes. They hung high. He jumped, and jumped again, but in " +
 	"vain! Then he went away."
 
-// hearAll is the audio of a text that is sent in so many pieces, with a flush in its middle.
+// hearAll returns the audio of a text that is sent in a number of pieces, with a flush in its middle.
 func (h *house) hearAll(t *testing.T, key, settings string, pieces int) []byte {
 	t.Helper()
 	c := h.begin(t, key, settings)

@@ -25,7 +25,7 @@ import (
 	"github.com/recital-tts/recital/internal/testing/testlog"
 )
 
-// What is wrong with a first message, and the errors in 1.0 and in 1.1.
+// First messages that are refused, and the errors in 1.0 and in 1.1.
 func TestOpeningsThatAreRefused(t *testing.T) {
 	h := newHouse(t)
 	_, key := h.open("free")
@@ -130,7 +130,7 @@ func TestMessagesThatAreRefused(t *testing.T) {
 	require.Zero(t, h.requireIdle(id))
 }
 
-// A message refused during encoding gets its reason, and a client that leaves then is not logged as a fault.
+// A message refused during encoding gets its reason, and a client that then leaves is not logged as a fault.
 func TestMessagesWhileASegmentIsEncoded(t *testing.T) {
 	for name, c := range map[string]struct {
 		send func(*talker)
@@ -164,7 +164,7 @@ func TestMessagesWhileASegmentIsEncoded(t *testing.T) {
 	}
 }
 
-// JavaScript may cut a character beyond the basic plane into halves.
+// JavaScript may cut a character beyond the basic plane in half.
 func TestHalvesOfCharactersAreJoined(t *testing.T) {
 	h := newHouse(t)
 	_, key := h.open("free")
@@ -214,7 +214,7 @@ func TestAnAccountWithTooFewCharactersIsToldHowManyWouldFit(t *testing.T) {
 	require.Zero(t, h.requireIdle(id))
 }
 
-// A client that leaves pays for the segments that were handed to its connection, and nothing goes on without it.
+// A client that hangs up pays for the segments that were sent, and the synthesis stops.
 func TestAHangUpIsSettled(t *testing.T) {
 	h := newHouse(t)
 	id, key := h.open("enterprise")
@@ -297,7 +297,7 @@ func TestADrainFinishesWhatWasFlushed(t *testing.T) {
 	require.EqualValues(t, len(long), h.requireIdle(id))
 }
 
-// A reader that takes nothing stops the synthesis, and is served on when it takes again.
+// A client that stops reading stops the synthesis, which continues when the client reads again.
 func TestASlowReaderStopsTheSynthesis(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -317,7 +317,7 @@ func TestASlowReaderStopsTheSynthesis(t *testing.T) {
 	require.EqualValues(t, len(long), h.requireIdle(id))
 }
 
-// Engines that are killed cost nothing that was promised: a session with times repeats the segment.
+// Killed engines break no promise: a session with times repeats the segment.
 func TestAnEngineThatIsKilled(t *testing.T) {
 	h := newHouse(t)
 	id, key := h.open("enterprise")
@@ -341,7 +341,7 @@ func killEngine(t *testing.T) {
 	require.NoError(t, syscall.Kill(childOf(t, "engine"), syscall.SIGKILL))
 }
 
-// childOf returns one of this process's own worker processes of a mode, the one that was started last.
+// childOf returns the latest of this process's own worker processes in a mode.
 func childOf(t testing.TB, mode string) (pid int) {
 	t.Helper()
 	var latest uint64
@@ -355,8 +355,8 @@ func childOf(t testing.TB, mode string) (pid int) {
 	return pid
 }
 
-// startOf returns when a process was started, in clock ticks since the machine was (proc_pid_stat(5)). Its id does not
-// tell: ids begin anew.
+// startOf returns the start of a process, in clock ticks since boot (proc_pid_stat(5)). The order of ids is no measure,
+// since they wrap around.
 func startOf(pid int) uint64 {
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
@@ -367,8 +367,8 @@ func startOf(pid int) uint64 {
 	return ticks
 }
 
-// Clients that are quiet occupy no encoder: there may be more of them than codec streams, and all of them, and one
-// more, are served.
+// Quiet clients hold no encoder: there can be more of them than codec streams, and all of them, and one more, are
+// served.
 func TestQuietSessionsHoldNoEncoder(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -396,7 +396,7 @@ func TestQuietSessionsHoldNoEncoder(t *testing.T) {
 	require.EqualValues(t, 2*(2*(protocol.MaxStreams+more)+1), h.requireIdle(id))
 }
 
-// While the codecs are full, a new client is told to come later, and those before are served on.
+// While the codecs are full, new clients are refused with a time to retry, and earlier ones are still served.
 func TestFullCodecsRefuseNewSessionsOnly(t *testing.T) {
 	h := newHouse(t)
 	h.synth.QuietEncoder = time.Hour

@@ -1,5 +1,5 @@
 // Package stream serves the WebSocket route of speech: text arrives in pieces, and audio is sent while it is
-// synthesised. It implements the four dialects of the published clients, which share a synthesis.Session.
+// synthesised. It implements the four dialects of the published clients on top of synthesis.Session.
 package stream
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/recital-tts/recital/writeapi/synthesis/request"
 )
 
-// maxMessage is the largest message, in bytes.
+// maxMessage is the maximum size of a message, in bytes.
 const maxMessage = 256 << 10
 
 // API serves speech over WebSockets.
@@ -23,7 +23,7 @@ type API struct {
 	Synthesiser *synthesis.Synthesiser
 }
 
-// Routes are the rows for the public route table.
+// Routes returns the rows for the public route table.
 func (a *API) Routes() []web.Route {
 	decode := web.Decoder[request.Speech](request.Socket())
 	serve := func(ctx context.Context, conn *web.Conn) error {
@@ -40,7 +40,7 @@ func (a *API) Routes() []web.Route {
 	}
 }
 
-// serve holds one session. Who talks is known before anything else of the first message is looked at.
+// serve serves one session. The client is authenticated before any error in the rest of the first message is reported.
 func (a *API) serve(ctx context.Context, f *frames, decode func([]byte) (request.Speech, error)) error {
 	first, err := f.conn.Read()
 	if err != nil {
@@ -72,7 +72,8 @@ func (a *API) serve(ctx context.Context, f *frames, decode func([]byte) (request
 	return converse(ctx, f, session)
 }
 
-// converse listens and speaks at the same time, until either ends. What ended the listening is the reason for both.
+// converse listens and speaks concurrently, until either ends. The error that ended the listening is the reason for
+// both.
 func converse(ctx context.Context, f *frames, session *synthesis.Session) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var listening sync.WaitGroup
@@ -87,7 +88,7 @@ func converse(ctx context.Context, f *frames, session *synthesis.Session) error 
 	return err
 }
 
-// listen passes the client's messages on. It always returns an error: web.ErrClosed after the client's end.
+// listen passes on the client's messages. It always returns an error: web.ErrClosed after the client's end.
 func listen(ctx context.Context, conn *web.Conn, session *synthesis.Session) error {
 	var p parser
 	for {

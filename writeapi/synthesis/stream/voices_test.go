@@ -11,15 +11,15 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 )
 
-// refusing is the voices of which none can speak.
+// refusing is a set of voices that cannot speak.
 type refusing struct{ err error }
 
 func (r refusing) Speaking(context.Context, string, string) (speech.Voice, error) {
 	return speech.Voice{}, r.err
 }
 
-// A voice that cannot speak is an error in each dialect before the session is ready, and the close code says whether it
-// is worth while to come again.
+// A voice that cannot speak is an error in each dialect before the session is ready, and the close code tells the
+// client whether to retry.
 func TestAVoiceThatCannotSpeakEndsTheSession(t *testing.T) {
 	h := newHouse(t)
 	id, key := h.open("free")

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	maxPreview    = 1 << 20 // far more than a preview has, in bytes
+	maxPreview    = 1 << 20 // bytes, which is far more than a preview has
 	renderTimeout = 20 * time.Second
 )
 
@@ -23,10 +23,10 @@ type Sound struct {
 	SHA256 string // of the audio, in hex
 }
 
-// Preview returns the preview of a voice to its owner or (listener "") to a client with its address: the stored preview
-// or, before there is one, a temporary rendering. Concurrent requests share it. Errors: domain.NotFound for a voice
-// that the listener does not have; domain.Conflict for one that is not ready yet; domain.Rejected for one that never
-// will be.
+// Preview returns the preview of a voice to its owner or, if listener is "", to any client with its address: the stored
+// preview or, until there is one, a temporary rendering, which concurrent requests share. Errors: domain.NotFound for a
+// voice that the listener does not have; domain.Conflict for one that is not ready yet; domain.Rejected for one that
+// never will be.
 func (v *Voices) Preview(ctx context.Context, listener, id string) (Sound, error) {
 	if !voice.ValidID(id) {
 		return Sound{}, voice.ErrNotFound
@@ -41,21 +41,21 @@ func (v *Voices) Preview(ctx context.Context, listener, id string) (Sound, error
 	if err := speaks(state, listener); err != nil {
 		return Sound{}, err
 	}
-	sound, err := v.hear(ctx, state)
+	sound, err := v.sound(ctx, state)
 	if errors.Is(err, blobs.ErrNotFound) || keyring.Gone(err) || errors.Is(err, account.ErrClosed) { // it is being deleted
 		return Sound{}, voice.ErrNotFound
 	}
 	return sound, err
 }
 
-func (v *Voices) hear(ctx context.Context, s voice.State) (Sound, error) {
+func (v *Voices) sound(ctx context.Context, s voice.State) (Sound, error) {
 	if s.Preview.Blob != "" {
 		kept, err := v.read(ctx, s.Account, s.Preview.Blob, maxPreview)
 		if !errors.Is(err, blobs.ErrNotFound) {
 			return Sound{Audio: kept, SHA256: s.Preview.SHA256}, err
 		}
 	}
-	rendered, err, _ := v.hearing.Do(s.Model.Blob, func() (any, error) { return v.render(s) })
+	rendered, err, _ := v.previewGroup.Do(s.Model.Blob, func() (any, error) { return v.render(s) })
 	if err != nil {
 		return Sound{}, err
 	}
