@@ -61,12 +61,12 @@ func someIDs(count int) (ids []int64) {
 
 func TestThePartsAreTheWhole(t *testing.T) {
 	file := model(t)
-	whole, err := ort.Load(file, []string{"input", "input_lengths", "scales"}, []string{"output"})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, whole.Close()) }()
 	parts, err := vits.Split(file)
 	require.NoError(t, err)
 	require.True(t, parts.Wide)
+	whole, err := ort.Load(parts.Whole, 1)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, whole.Close()) }()
 	v := load(t, file)
 	for _, count := range []int{1, 2, 17, 90, 300} { // in one chunk and in several
 		ids := someIDs(count)
