@@ -63,7 +63,10 @@ func Load(part onnx.Part, threads int) (*Session, error) {
 	if err := errors.Join(
 		options.SetIntraOpNumThreads(threads), options.SetInterOpNumThreads(1),
 		options.AddSessionConfigEntry("session.intra_op.allow_spinning", "0"), // idle threads would take processor time
-		options.SetMemPattern(false),                                          // it would plan the memory for each size of inputs, and sizes rarely recur
+		// It would plan the memory for each size of inputs, and sizes rarely recur.
+		options.SetMemPattern(false),
+		// Idle threads would take processor time.
+		options.AddSessionConfigEntry("session.intra_op.allow_spinning", "0"),
 	); err != nil {
 		return nil, fmt.Errorf("loading a model: %w", err)
 	}
