@@ -58,7 +58,7 @@ func run(args []string) int {
 	return 0
 }
 
-// load loads the model of a folder. What it takes to load it is given back to the system.
+// load loads the model of a folder, and returns the memory that only loading took to the system.
 func load(library, folder string) (*neural.Voices, error) {
 	memory, err := neural.Memory(os.DirFS(folder))
 	if err != nil {
@@ -69,6 +69,7 @@ func load(library, folder string) (*neural.Voices, error) {
 	}
 	voices, err := neural.Load(os.DirFS(filepath.Dir(folder)), filepath.Base(folder))
 	debug.FreeOSMemory()
+	ort.ReleaseMemory()
 	return voices, err
 }
 

@@ -67,7 +67,7 @@ func Load(parts Parts, styles []byte) (v *Voice, err error) {
 		part onnx.Part
 		to   **ort.Session
 	}{{parts.Encoder, &v.encoder}, {parts.Source, &v.source}, {parts.Decoder, &v.decoder}} {
-		if *load.to, err = ort.Load(load.part.Model, load.part.Inputs, load.part.Outputs); err != nil {
+		if *load.to, err = ort.Load(load.part, 1); err != nil {
 			return v, err
 		}
 	}

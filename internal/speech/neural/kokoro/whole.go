@@ -13,7 +13,7 @@ import (
 
 // Compare implements family.Model.
 func (v *Voice) Compare(whole onnx.Part, sentences [][]int64) (c family.Comparison, err error) {
-	session, err := ort.Load(whole.Model, whole.Inputs, whole.Outputs)
+	session, err := ort.Load(whole, 1)
 	if err != nil {
 		return c, fmt.Errorf("loading the whole model: %w", err)
 	}

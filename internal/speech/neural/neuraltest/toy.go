@@ -81,8 +81,9 @@ func (m *model) constants() {
 	m.scalars("third", 2)
 	m.scalars("origin", 0)
 	m.scalars("step", 1)
-	m.weights("prior", 0.4, Symbols, 2*channels)
-	m.weights("lengths", 0.5, Symbols, 1)
+	m.weights("embedding", 0.4, Symbols, channels)
+	m.weights("prior.weight", 0.5, 2*channels, channels, 1)
+	m.weights("lengths.weight", 0.6, 1, channels, 1)
 	m.weights("shape", 0.5, Symbols, 2)
 	m.weights("flow.weight", 0.3, channels, channels, 5)
 	m.weights("pre.weight", 0.3, channels, channels, 7)
@@ -95,20 +96,35 @@ func (m *model) encoder() {
 	m.node("Gather", []string{"scales", "first"}, []string{"noise"})
 	m.node("Gather", []string{"scales", "second"}, []string{"length"})
 	m.node("Gather", []string{"scales", "third"}, []string{"pace"})
-	m.byChannel("prior", "prior.channels")
-	m.node("Split", []string{"prior.channels"}, []string{"mean", "spread"}, intAttribute("axis", 1))
+	m.text()
+	m.node("Conv", []string{"text", "prior.weight"}, []string{"prior"})
+	m.node("Mul", []string{"prior", "text.mask"}, []string{"prior.masked"})
+	m.node("Split", []string{"prior.masked"}, []string{"mean", "spread"}, intAttribute("axis", 1))
 	m.byChannel("shape", "shape.channels")
 	m.node("RandomNormalLike", []string{"shape.channels"}, []string{"pace.random"})
 	m.node("Mul", []string{"pace.random", "pace"}, []string{"pace.noise"})
 	m.node("ReduceMean", []string{"pace.noise"}, []string{"pace.mean"}, intsAttribute("axes", 1),
 		intAttribute("keepdims", 1))
-	m.byChannel("lengths", "lengths.channels")
-	m.node("Add", []string{"lengths.channels", "pace.mean"}, []string{"lengths.log"})
+	m.node("Conv", []string{"text", "lengths.weight"}, []string{"lengths"})
+	m.node("Mul", []string{"lengths", "text.mask"}, []string{"lengths.masked"})
+	m.node("Add", []string{"lengths.masked", "pace.mean"}, []string{"lengths.log"})
 	m.node("Exp", []string{"lengths.log"}, []string{"lengths.exp"})
 	m.node("Add", []string{"lengths.exp", "lengths.exp"}, []string{"lengths.double"})
 	m.node("Add", []string{"lengths.double", "lengths.double"}, []string{"durations"})
 	m.node("Mul", []string{"durations", "length"}, []string{"durations.scaled"})
 	m.node("Ceil", []string{"durations.scaled"}, []string{"frames"})
+}
+
+// text encodes the symbols. The mask has ones for the symbols of the text.
+func (m *model) text() {
+	m.node("Shape", []string{"input"}, []string{"shape.input"})
+	m.node("Gather", []string{"shape.input", "second"}, []string{"symbols"})
+	m.node("Range", []string{"origin", "symbols", "step"}, []string{"positions"})
+	m.node("Less", []string{"positions", "input_lengths"}, []string{"text.bool"})
+	m.node("Unsqueeze", []string{"text.bool", "mask.axes"}, []string{"text.three"})
+	m.node("Cast", []string{"text.three"}, []string{"text.mask"}, intAttribute("to", 1))
+	m.byChannel("embedding", "embedded")
+	m.node("Mul", []string{"embedded", "text.mask"}, []string{"text"})
 }
 
 // byChannel looks symbols up in a table.

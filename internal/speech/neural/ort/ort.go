@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 
 	onnxruntime "github.com/yalue/onnxruntime_go"
+
+	"github.com/recital-tts/recital/internal/speech/neural/onnx"
 )
 
 // Open loads the library from a file. It has to be called before the first Load. Further calls do nothing.
@@ -43,31 +45,36 @@ func Floats(values []float32, shape ...int64) Tensor { return Tensor{Shape: shap
 // Ints returns a tensor of whole numbers.
 func Ints(values []int64, shape ...int64) Tensor { return Tensor{Shape: shape, Ints: values} }
 
-// Session runs one model. It is safe for concurrent use. Each run uses only the caller's thread, because results are
-// reproducible with one thread but not with several.
+// Session runs one model. It is safe for concurrent use. Results are reproducible, but may differ between sessions with
+// different numbers of threads.
 type Session struct {
 	session *onnxruntime.DynamicAdvancedSession
 	outputs int
 }
 
-// Load loads a model. Run takes inputs and returns outputs in the order of these names.
-func Load(model []byte, inputs, outputs []string) (*Session, error) {
+// Load loads a part of a model. Run takes inputs and returns outputs in the order of the part's names. Runs use at most
+// this number of threads, of which the caller's is one.
+func Load(part onnx.Part, threads int) (*Session, error) {
 	options, err := onnxruntime.NewSessionOptions()
 	if err != nil {
 		return nil, fmt.Errorf("loading a model: %w", err)
 	}
 	defer options.Destroy()
 	if err := errors.Join(
-		options.SetIntraOpNumThreads(1), options.SetInterOpNumThreads(1),
-		options.SetMemPattern(false), // it would plan the memory for each size of inputs, and sizes rarely recur
+		options.SetIntraOpNumThreads(threads), options.SetInterOpNumThreads(1),
+		options.AddSessionConfigEntry("session.intra_op.allow_spinning", "0"), // idle threads would take processor time
+		// It would plan the memory for each size of inputs, and sizes rarely recur.
+		options.SetMemPattern(false),
+		// Idle threads would take processor time.
+		options.AddSessionConfigEntry("session.intra_op.allow_spinning", "0"),
 	); err != nil {
 		return nil, fmt.Errorf("loading a model: %w", err)
 	}
-	session, err := onnxruntime.NewDynamicAdvancedSessionWithONNXData(model, inputs, outputs, options)
+	session, err := onnxruntime.NewDynamicAdvancedSessionWithONNXData(part.Model, part.Inputs, part.Outputs, options)
 	if err != nil {
 		return nil, fmt.Errorf("loading a model: %w", err)
 	}
-	return &Session{session: session, outputs: len(outputs)}, nil
+	return &Session{session: session, outputs: len(part.Outputs)}, nil
 }
 
 // Close frees the model. It must not be called during a run.

@@ -1,5 +1,5 @@
 // Package vits speaks with voices of the family VITS (Kim, Kong and Son, 2021) as Piper exports them: one graph from
-// phonemes to samples. It is cut into four parts, so that the first samples are ready before the last are computed,
+// phonemes to samples. It is cut into five parts, so that the first samples are ready before the last are computed,
 // durations are known before any sample, and the caller supplies the noise.
 package vits
 
@@ -13,17 +13,20 @@ import (
 
 // Parts are the parts of a model.
 type Parts struct {
-	Encoder, Flow onnx.Part
-	Coarse, Fine  onnx.Part // the decoder's first stage, and the other stages, which see few columns around their own
-	Whole         onnx.Part // the uncut model
-	Columns       int       // that the first stage makes of a frame
-	Hop           int       // samples in a frame
-	Wide          bool      // the decoder takes planes with a height of 1
+	Text, Durations onnx.Part // the text encoder, and the durations that follow from its output
+	Flow            onnx.Part
+	Coarse, Fine    onnx.Part // the decoder's first stage, and the other stages, which see few columns around their own
+	Whole           onnx.Part // the uncut model
+	Columns         int       // that the first stage makes of a frame
+	Hop             int       // samples in a frame
+	Wide            bool      // the decoder takes planes with a height of 1
 }
 
 // places are the tensors where a graph is cut.
 type places struct {
 	ids, lengths string // inputs of the model
+	text         string // what the text encoder makes of the ids
+	textMask     string // of the ids
 	pace         string // noise of the durations
 	durations    string // in frames, before they are scaled and rounded
 	mean, spread string // of the prior of each phoneme; the spread is a logarithm
@@ -59,9 +62,11 @@ func Split(file []byte) (Parts, error) {
 		of              *onnx.Graph
 		inputs, outputs []onnx.Value
 	}{
-		{&parts.Encoder, g, []onnx.Value{
-			{Name: p.ids, Element: onnx.Int64, Rank: 2}, {Name: p.lengths, Element: onnx.Int64, Rank: 1}, float(p.pace),
-		}, []onnx.Value{float(p.durations), float(p.mean), float(p.spread)}},
+		{&parts.Text, g, []onnx.Value{
+			{Name: p.ids, Element: onnx.Int64, Rank: 2}, {Name: p.lengths, Element: onnx.Int64, Rank: 1},
+		}, []onnx.Value{float(p.text), float(p.mean), float(p.spread)}},
+		{&parts.Durations, g, []onnx.Value{float(p.text), float(p.textMask), float(p.pace)},
+			[]onnx.Value{float(p.durations)}},
 		{&parts.Flow, g, []onnx.Value{float(p.prior), float(p.mask)}, []onnx.Value{float(p.latent)}},
 		{&parts.Coarse, decoder, []onnx.Value{latent}, []onnx.Value{coarse}},
 		{&parts.Fine, decoder, []onnx.Value{coarse}, []onnx.Value{
@@ -94,6 +99,7 @@ func find(g *onnx.Graph) (places, error) {
 	scaled := f.Above(rounded.Inputs, "Mul")
 	p.durations = f.unscaled(scaled)
 	f.findNoise(&p)
+	f.findText(&p)
 	f.findLatent(&p)
 	return p, f.Missed
 }
@@ -121,6 +127,14 @@ func (f *finder) findPrior(p *places, source, product onnx.Node) {
 	p.prior = sum.Output()
 	mean, _ := f.Producer(sum.Other(scaled.Output()))
 	p.mean = f.ofPhonemes(onnx.Node{Inputs: mean.Inputs})
+}
+
+// findText finds the output of the text encoder. A convolution computes mean and spread of the prior from it.
+func (f *finder) findText(p *places) {
+	split, _ := f.Producer(p.mean)
+	masked := f.Above(split.Inputs, "Mul")
+	computed := f.Above(masked.Inputs, "Conv")
+	p.text, p.textMask = computed.Input(), masked.Other(computed.Output())
 }
 
 // ofPhonemes returns the tensor by phoneme from which a product with the alignment computes one by frame. Both are

@@ -1,12 +1,15 @@
 package vits_test
 
 import (
+	"errors"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/recital-tts/recital/internal/speech/neural/family"
 	"github.com/recital-tts/recital/internal/speech/neural/neuraltest"
@@ -61,12 +64,12 @@ func someIDs(count int) (ids []int64) {
 
 func TestThePartsAreTheWhole(t *testing.T) {
 	file := model(t)
-	whole, err := ort.Load(file, []string{"input", "input_lengths", "scales"}, []string{"output"})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, whole.Close()) }()
 	parts, err := vits.Split(file)
 	require.NoError(t, err)
 	require.True(t, parts.Wide)
+	whole, err := ort.Load(parts.Whole, 1)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, whole.Close()) }()
 	v := load(t, file)
 	for _, count := range []int{1, 2, 17, 90, 300} { // in one chunk and in several
 		ids := someIDs(count)
@@ -91,6 +94,29 @@ func TestTheNoiseIsThatOfTheSeed(t *testing.T) {
 	noise.Seed++
 	other, _ := speak(t, v, ids, noise)
 	require.NotEqual(t, first, other)
+}
+
+func TestSamplesDoNotDependOnOtherRuns(t *testing.T) {
+	v := load(t, model(t))
+	ids := someIDs(90)
+	noise := family.Noise{Sound: 0.6, Pace: 0.8, Seed: 7}
+	alone, frames := speak(t, v, ids, noise)
+	require.Len(t, alone, frames*int(v.Hop()))
+	var crowd errgroup.Group
+	for range 8 {
+		crowd.Go(func() error {
+			e, err := v.Encode(t.Context(), ids, noise)
+			if err != nil {
+				return err
+			}
+			samples, err := e.Samples(family.Round(e.Durations))
+			if err == nil && !slices.Equal(alone, samples) {
+				err = errors.New("the samples differ")
+			}
+			return err
+		})
+	}
+	require.NoError(t, crowd.Wait())
 }
 
 func TestADifferenceFromTheWholeIsMeasured(t *testing.T) {
