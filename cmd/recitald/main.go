@@ -114,12 +114,12 @@ func serve(ctx context.Context, stop func(), cfg app.Config) error {
 	if err != nil {
 		return err
 	}
-	isJournal, _ := journal.StdoutIsJournalStream() // an error means that nobody knows, as in a terminal
+	isJournal, _ := journal.StdoutIsJournalStream() // an error means unknown, as in a terminal
 	a.Welcome(os.Stdout, !isJournal)
 	notify(daemon.SdNotifyReady)
 	err = a.Run(ctx)
-	// from here on a second Ctrl-C ends the process at once; SIGTERM and SIGHUP may come repeatedly, from a dying parent
-	// once for each thread
+	// from here on a second Ctrl-C ends the process immediately; SIGTERM and SIGHUP may come repeatedly, from a dying
+	// parent once for each thread
 	stop()
 	notify(daemon.SdNotifyStopping)
 	if ctx.Err() != nil {

@@ -35,8 +35,8 @@ func main() {
 	}
 }
 
-// serve returns at the end of the input. The exit of the process then closes everything: what the sandbox has answered
-// is in its file.
+// serve returns at the end of the input. The exit of the process closes everything. The sandbox has saved its answers
+// by then.
 func serve(in *workers.Reader, out *workers.Writer) error {
 	config, err := standins.Receive[standins.Config](in)
 	if err != nil {

@@ -45,11 +45,10 @@ func accountsSlice(core *coreParts, shared *sharedParts) slice {
 	}
 }
 
-// erasedWithin is how long the erasure of a closed account waits for what others have to end, such as the payment
-// provider.
+// erasedWithin is the time that the erasure of a closed account waits for other systems, such as the payment provider.
 const erasedWithin = 24 * time.Hour
 
-// end ends what goes on by itself for a closed account. What has to wait for something does not hold up the rest.
+// end ends ongoing work for a closed account. Parts that have to wait do not delay the others.
 func (s *sharedParts) end(ctx context.Context, id string) error {
 	var waits error
 	for _, step := range s.ends {
@@ -64,8 +63,8 @@ func (s *sharedParts) end(ctx context.Context, id string) error {
 	return waits
 }
 
-// erase erases what belongs to a closed account, destroys its key, and then waits for what to-dos erase. The key is not
-// kept for them, because they take long.
+// erase erases the data of a closed account, destroys its key, and then waits for erasing to-dos. They take long, so
+// the key is destroyed before.
 func (s *sharedParts) erase(ctx context.Context, id string) error {
 	for _, step := range s.erases {
 		if err := step(ctx, id); err != nil {

@@ -60,7 +60,7 @@ func (a *App) openAlerts(context.Context) error {
 	return nil
 }
 
-// reviewAlerts hands over the conditions that are open in the log, and clears occasions that are over.
+// reviewAlerts passes on the conditions that are open in the log, and clears occasions that are over.
 func (a *App) reviewAlerts(ctx context.Context) error {
 	open, err := a.openAlert.Recorded(ctx)
 	if err != nil {
@@ -78,7 +78,7 @@ func (a *App) reviewAlerts(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// isOver reports whether an occasion is seen to be over. Operators clear those that cannot be seen.
+// isOver reports whether an occasion is known to be over. Operators clear the others.
 func (a *App) isOver(ctx context.Context, o alert.Open) (bool, error) {
 	switch {
 	case o.Lasting, o.Reason == alert.TakenOver:
@@ -112,23 +112,23 @@ func (a *App) isDone(ctx context.Context, process, item string) (bool, error) {
 		}
 		return !listed, nil
 	}
-	return false, nil // the process is of another release
+	return false, nil // the process belongs to another release
 }
 
-// isSettled reports whether an invoice was paid, or is not collected any more.
+// isSettled reports whether an invoice was paid, or is no longer collected.
 func (a *App) isSettled(ctx context.Context, invoice string) (bool, error) {
 	view := readmodel.InvoicesView
 	return a.hasRow(ctx, view.View, "invoice_id = $1 and status <> 'open'", invoice)
 }
 
-// isSingle reports whether one of two subscriptions has ended. One that is not shown yet has not.
+// isSingle reports whether one of two subscriptions has ended. A subscription that the view does not show yet has not.
 func (a *App) isSingle(ctx context.Context, subject string) (bool, error) {
 	older, newer, _ := strings.Cut(subject, beside)
 	view := readmodel.SubscriptionsView
 	return a.hasRow(ctx, view.View, "subscription_id in ($1, $2) and ended_at is not null", older, newer)
 }
 
-// hasRow reports whether a view has a row for which a condition holds.
+// hasRow reports whether a view has a row that satisfies a condition.
 func (a *App) hasRow(ctx context.Context, view readmodel.View, condition string, args ...any) (bool, error) {
 	found := false
 	_, err := a.projector.Read(ctx, []readmodel.Model{view.Model},
@@ -140,8 +140,8 @@ func (a *App) hasRow(ctx context.Context, view readmodel.View, condition string,
 	return found, nil
 }
 
-// isPassed reports whether no generation has parked the event of an alert and all live ones are past it: one that tries
-// the event again has not yet stopped at it.
+// isPassed reports whether no generation has parked the event of an alert and all live ones are past it. A generation
+// that is retrying the event may not have stopped yet.
 func (a *App) isPassed(ctx context.Context, subject string) (bool, error) {
 	id, at, _ := strings.Cut(subject, " at ")
 	event, err := uuid.Parse(id)
@@ -162,7 +162,7 @@ func (a *App) isPassed(ctx context.Context, subject string) (bool, error) {
 
 // isFedAgain reports whether the generation of an alert is gone, or continues with no event parked.
 func (a *App) isFedAgain(ctx context.Context, o alert.Open) (bool, error) {
-	overview, err := a.projector.Overview(ctx) // an overview from before the alert says nothing
+	overview, err := a.projector.Overview(ctx) // not cached: an overview from before the alert has no meaning
 	if err != nil {
 		return false, fmt.Errorf("looking at a read model that had stopped: %w", feed.Answered(err))
 	}
@@ -176,7 +176,7 @@ func (a *App) isFedAgain(ctx context.Context, o alert.Open) (bool, error) {
 	return true, nil
 }
 
-// isPast reports whether a position is at or after that of an event, or there is no event.
+// isPast reports whether a position is at or after an event's, or there is no event.
 func isPast(position eventlog.Position, event string) bool {
 	at, err := eventlog.ParsePosition(event)
 	return err != nil || position.Compare(at) >= 0
@@ -198,7 +198,7 @@ func (a *App) projectionAlert(f feed.Alert) {
 	a.alerts.RaiseLater(o)
 }
 
-// againAfter is when an event that still stops projections is logged again.
+// againAfter is the time after which an event that still stops projections is logged again.
 const againAfter = time.Minute
 
 // firstStop reports whether an event is the first to stop a projection within againAfter.
@@ -212,7 +212,7 @@ func (a *App) firstStop(event uuid.UUID) bool {
 	return true
 }
 
-// openAlerts counts the open alerts.
+// openAlerts returns the metric of open alerts.
 func openAlerts(open func() []alert.Open) prometheus.Collector {
 	type kind struct {
 		source string

@@ -34,37 +34,37 @@ const startTimeout = 60 * time.Second
 type App struct {
 	parts
 	service service
-	traces  *tracing.Tracer // nil where none are exported
+	traces  *tracing.Tracer // nil if none are exported
 	moved   todo.Notifier   // of the to-do workers, when their read models have changed
 
-	nodeStats    func() eventnode.Stats // nil where no event node is embedded
-	storeSilence func() time.Duration   // for how long the event store has answered nothing
+	nodeStats    func() eventnode.Stats // nil without an embedded event node
+	storeSilence func() time.Duration   // time for which the event store has not answered
 	began        eventlog.Position      // the head of the log when the start began
 	credentials  *credentials.Watcher
 	blobStore    *watchedBlobs
 
-	entrance       *pgxpool.Pool   // connects to Postgres before it is known to fit
+	bootstrapPool  *pgxpool.Pool   // connects to Postgres before it is verified
 	found          *pgkeys.Keyring // the keyring in Postgres, even if it is not the log's
 	admitPostgres  func()          // lets pool connect
 	holdPostgres   func()          // keeps pool from connecting
 	knownKeyring   string          // id of the keyring in Postgres, once Postgres was admitted
 	prepared       sync.Once       // closes database
-	foreignKeyring atomic.Bool     // Postgres has another keyring than the log's
+	foreignKeyring atomic.Bool     // Postgres has a keyring other than the log's
 
 	seenMu   sync.Mutex
 	seen     seen
 	public   listener
 	admin    listener
 	devKey   string // empty in mode prod, and once it is no longer valid
-	noDevKey string // why it is not valid, and what to do
+	noDevKey string // the reason why it is not valid, and what to do
 
 	stopping  sync.Mutex
 	stoppedBy uuid.UUID // the event that last stopped a projection
 	stoppedAt time.Time
 }
 
-// Open starts all parts and returns when requests are served. ctx bounds the start. Close must follow, unless Open
-// returns an error.
+// Open starts all parts and returns when requests are served. ctx bounds the start. Unless Open returns an error, the
+// caller must call Close.
 func Open(ctx context.Context, cfg Config, stderr io.Writer) (*App, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.Validate(); err != nil {
@@ -158,7 +158,7 @@ func (a *App) startJobs(context.Context) error {
 	return nil
 }
 
-// Run returns nil when ctx ends, and an error when a part that recitald cannot run without has ended.
+// Run waits until ctx ends and returns nil, or returns an error if a required part has ended.
 func (a *App) Run(ctx context.Context) error { return a.running.Wait(ctx) }
 
 // Close stops the parts in the reverse order of their start. The listeners come first and finish the replies in
@@ -210,8 +210,8 @@ func hasAttr(line slog.Record, name string) (has bool) {
 	return has
 }
 
-// Welcome prints what a person needs to begin. It prints no API key in mode prod or if secrets is false, because the
-// output ends up in logs.
+// Welcome prints the information that a person needs to begin. It prints no API key in mode prod or if secrets is
+// false, because the output ends up in logs.
 func (a *App) Welcome(out io.Writer, secrets bool) {
 	if a.cfg.Mode == modeProd {
 		fmt.Fprintf(out, "Recital is running: address http://%s, admin http://%s\n", a.PublicAddr(), a.AdminAddr())

@@ -26,7 +26,7 @@ import (
 	writeaudit "github.com/recital-tts/recital/writeapi/audit"
 )
 
-// auditSlice returns the slice of what auditors ask.
+// auditSlice returns the slice of the auditors' routes.
 func auditSlice(core *coreParts, stores *storeParts, shared *sharedParts) slice {
 	return slice{
 		name:       "audit",
@@ -60,7 +60,7 @@ func auditSlice(core *coreParts, stores *storeParts, shared *sharedParts) slice 
 	}
 }
 
-// erasureStores return what is left of a closed account.
+// erasureStores returns the counts of a closed account's remaining data.
 func erasureStores(
 	core *coreParts, stores *storeParts, wordTimes *wordtimes.Store, records *commands.Audit,
 ) commands.Stores {
@@ -189,7 +189,7 @@ func ofHeads(u commands.Unsigned, interval time.Duration, now time.Time) health.
 	return f
 }
 
-// headMetrics are gauges of the last head, the same on every instance. They are left out if the log does not answer.
+// headMetrics are gauges of the last head, the same on every instance. They are omitted if the log does not answer.
 func headMetrics(unsigned func(context.Context, int) (commands.Unsigned, error)) prometheus.Collector {
 	desc := func(name, help string) *prometheus.Desc { return prometheus.NewDesc(name, help, nil, nil) }
 	age := desc("recital_audit_head_age_seconds",
@@ -208,7 +208,7 @@ func headMetrics(unsigned func(context.Context, int) (commands.Unsigned, error))
 	}}
 }
 
-// ageOf returns the seconds since a time, 0 for none. Clocks may differ.
+// ageOf returns the seconds since a time, or 0 for none. Clocks may differ.
 func ageOf(at time.Time) float64 {
 	if at.IsZero() {
 		return 0

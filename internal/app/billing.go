@@ -84,7 +84,7 @@ func billingToDos(billing *commands.Billing) []toDo {
 	}
 }
 
-// lapseAlert returns a function that raises the alert of a subscription whose plan was withdrawn.
+// lapseAlert returns a function that raises the alert of a subscription with a withdrawn plan.
 func lapseAlert(raised *alerts.Alerts) func(context.Context, commands.Lapse) error {
 	return func(ctx context.Context, l commands.Lapse) error {
 		return raised.Raise(ctx, alerts.Occasion{
@@ -95,7 +95,7 @@ func lapseAlert(raised *alerts.Alerts) func(context.Context, commands.Lapse) err
 	}
 }
 
-// unpaidAlert returns a function that raises the alert of an invoice that was not paid.
+// unpaidAlert returns a function that raises the alert of an unpaid invoice.
 func unpaidAlert(raised *alerts.Alerts) func(context.Context, commands.UnpaidInvoice) error {
 	return func(ctx context.Context, i commands.UnpaidInvoice) error {
 		return raised.Raise(ctx, alerts.Occasion{
@@ -105,7 +105,7 @@ func unpaidAlert(raised *alerts.Alerts) func(context.Context, commands.UnpaidInv
 	}
 }
 
-// lostAlert returns a function that raises the alert of a dispute that was lost.
+// lostAlert returns a function that raises the alert of a lost dispute.
 func lostAlert(raised *alerts.Alerts) func(context.Context, commands.LostDispute) error {
 	return func(ctx context.Context, d commands.LostDispute) error {
 		rest := "its plan stays"

@@ -313,7 +313,7 @@ func (a *App) lookAtPostgres(ctx context.Context) health.Finding {
 		now                  time.Time
 	)
 	begun := time.Now()
-	err := a.entrance.QueryRow(ctx, `select current_setting('server_version_num')::int / 10000,
+	err := a.bootstrapPool.QueryRow(ctx, `select current_setting('server_version_num')::int / 10000,
 		current_setting('fsync'), current_setting('full_page_writes'), current_setting('synchronous_commit'),
 		pg_size_pretty(pg_database_size(current_database())), clock_timestamp()`,
 	).Scan(&version, &fsync, &pages, &commit, &size, &now)

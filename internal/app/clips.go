@@ -49,10 +49,10 @@ func clipsSlice(core *coreParts, stores *storeParts, shared *sharedParts) slice 
 	}
 }
 
-// clipSaveTimeout is how long the end of a reply waits until its clip is saved. It then ends without the clip.
+// clipSaveTimeout is the time that the end of a reply waits for its clip to be saved. It then ends without the clip.
 const clipSaveTimeout = 10 * time.Second
 
-// clipSweep returns a function that removes blobs that crashes have left.
+// clipSweep returns a function that removes blobs left by crashes.
 func clipSweep(log *slog.Logger, clips *commands.Clips, pool *pgxpool.Pool) func(context.Context) error {
 	return func(ctx context.Context) error {
 		removed, err := clips.Sweep(ctx, readapi.Blobs{Pool: pool}.Shown)
@@ -107,8 +107,8 @@ func (e clipErasure) erase(ctx context.Context, item todo.Item) (eventlog.Positi
 	return eventlog.Position{}, &todo.NotYetError{}
 }
 
-// await returns a *todo.NotYetError while there are clips of a closed account. It waits for the read model to show all
-// that were saved before.
+// await returns a *todo.NotYetError while a closed account has clips. It first waits for the read model to show all
+// clips saved before.
 func (e clipErasure) await(ctx context.Context, account string) error {
 	head, err := e.journal.Log.Head(ctx)
 	if err != nil {
@@ -124,7 +124,7 @@ func (e clipErasure) await(ctx context.Context, account string) error {
 	return &todo.NotYetError{After: min(time.Second+time.Duration(left)*time.Second/erasedPerSecond, erasureLookAtMost)}
 }
 
-// clipsToErase is a gauge of the clips of closed accounts. It is left out if Postgres does not answer.
+// clipsToErase returns a gauge of the clips of closed accounts. It is omitted if Postgres does not answer.
 func clipsToErase(pool *pgxpool.Pool) prometheus.Collector {
 	desc := prometheus.NewDesc("recital_clips_to_erase", "Clips of closed accounts, which are being deleted.", nil, nil)
 	left := newRecent(readapi.Erasures{Pool: pool}.Clips)

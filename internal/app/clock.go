@@ -17,8 +17,8 @@ import (
 	"github.com/recital-tts/recital/internal/standins"
 )
 
-// planTime is the time in which plans, periods, grace and payments pass. It is real time; in mode dev, the payment
-// sandbox's clock.
+// planTime is the time of plans, periods, grace and payments. It is real time, or in mode dev the payment sandbox's
+// clock.
 type planTime struct {
 	now func() time.Time // of commands and reads
 	due func() time.Time // of to-do lists
@@ -26,12 +26,12 @@ type planTime struct {
 
 func realTime() planTime { return planTime{now: time.Now, due: time.Now} }
 
-// clockFile holds by how much the clock of mode dev is ahead of real time.
+// clockFile contains the duration by which the clock of mode dev is ahead of real time.
 const clockFile = "clock-ahead"
 
 const (
 	longestAhead = 100 * 365 * 24 * time.Hour
-	// turn is by how much the clocks move at once, so that neither side sees the other far in the past or the future.
+	// turn is the step by which the clocks move, so that neither side sees the other far in the past or the future.
 	turn = 24 * time.Hour
 )
 
@@ -44,7 +44,7 @@ type devClock struct {
 	due   atomic.Int64 // the same for to-do lists; moved last
 }
 
-// openDevClock opens the clock that a file keeps.
+// openDevClock opens the clock with its state in a file.
 func openDevClock(path string, keep func(content []byte) error) (*devClock, error) {
 	c := &devClock{keep: keep}
 	content, err := os.ReadFile(path)
@@ -70,7 +70,7 @@ func (c *devClock) planTime() planTime {
 	return planTime{now: read(&c.ahead), due: read(&c.due)}
 }
 
-// reach moves the commands' clock forward until it is ahead by a duration. The file says so first.
+// reach moves the commands' clock forward until it is ahead by a duration, which is first written to the file.
 func (c *devClock) reach(ahead time.Duration) error {
 	if ahead <= time.Duration(c.ahead.Load()) {
 		return nil

@@ -23,8 +23,8 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 )
 
-// The modes. dev serves this machine alone and starts whatever is not configured; prod serves others, and everything
-// must be configured.
+// The modes. dev serves only this machine and starts all parts that are not configured. prod serves others, and
+// everything must be configured.
 const (
 	modeDev  = "dev"
 	modeProd = "prod"
@@ -163,14 +163,14 @@ func (c Config) longestReservation() time.Duration {
 // longestPiece is the maximum size of a piece of audio in units of 64 KiB. Each may take one write timeout.
 const longestPiece = 2
 
-// writeTimeout is how long a client may take to read 64 KiB.
+// writeTimeout returns the time for a client to read 64 KiB.
 func (c Config) writeTimeout() time.Duration { return min(c.LongestStream, 30*time.Second) }
 
-// alertEvery returns how often this instance checks the conditions of alerts.
+// alertEvery returns the interval at which this instance checks the conditions of alerts.
 func (c Config) alertEvery() time.Duration { return cmp.Or(c.AlertEvery, 5*time.Second) }
 
-// diskLimit returns how full a disk may be. Its floor is twice the embedded node's, so that the alert comes before a
-// write fails.
+// diskLimit returns the limit of a disk's use. Its floor is twice the embedded node's, so that the alert is raised
+// before a write fails.
 func (c Config) diskLimit() diskLimit {
 	limit := diskLimit{percent: c.AlertDisk}
 	if c.EventStore == "" {
@@ -179,7 +179,7 @@ func (c Config) diskLimit() diskLimit {
 	return limit
 }
 
-// lagLimit returns how far a read model may be behind the log before an alert is raised.
+// lagLimit returns the lag of a read model from which an alert is raised.
 func (c Config) lagLimit() time.Duration { return cmp.Or(c.AlertLag, time.Minute) }
 
 const (
@@ -226,7 +226,7 @@ func (c Config) speechWorker() (string, error) {
 	return path, nil
 }
 
-// Mistakes holds everything that is wrong with the settings, each error with the setting's flag and variable.
+// Mistakes has all errors of the settings, each with the setting's flag and variable.
 type Mistakes []error
 
 // Error returns a line for each mistake.
@@ -272,7 +272,7 @@ func variable(flag string) string {
 	return "RECITAL_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// Validate returns everything that cannot work or is not safe, as Mistakes. It does not read files.
+// Validate returns all settings that cannot work or are not safe, as Mistakes. It does not read files.
 func (c Config) Validate() error {
 	c = c.withDefaults()
 	var m Mistakes
@@ -346,7 +346,7 @@ func numberIn(of reflect.Type, text string) (value float64, isNumber bool) {
 	return 0, false
 }
 
-// checkFiles returns what is wrong with the files in the settings, as Mistakes.
+// checkFiles returns the errors of the files in the settings, as Mistakes.
 func (c Config) checkFiles() error {
 	var m Mistakes
 	for _, s := range c.Settings() {
@@ -374,7 +374,7 @@ func checkFile(path string) error {
 	return nil
 }
 
-// checkMode adds everything that mode prod lacks.
+// checkMode adds the settings that are missing for mode prod.
 func (c Config) checkMode(m *Mistakes) {
 	if c.Mode != modeProd {
 		return
@@ -432,19 +432,19 @@ func (c Config) checkListener(address string) error {
 	return nil
 }
 
-// concurrency returns how many syntheses of an account may run at once, by plan; 0 is no limit. The default limits only
-// free accounts: paid ones are limited by characters, and free ones should not keep engines from them. Four are enough
-// for a voice dialogue (one reply playing, the next being made), and as many as other services grant.
+// concurrency returns the maximum number of concurrent syntheses of an account, by plan; 0 means no limit. The default
+// limits only free accounts: paid ones are limited by characters, and free ones should not keep engines from them. Four
+// suffice for a voice dialogue (one reply playing, the next in preparation), and are usual at other services.
 func (c Config) concurrency() (map[plan.Type]int, error) {
 	return byPlan("concurrency limit", "Concurrency", c.Concurrency)
 }
 
-// failureRate is how many wrong credentials a second one address may send, after a burst of four times as many.
+// failureRate is the number of wrong credentials per second from one address, after a burst of four times that number.
 const failureRate = 10
 
-// rates returns how many requests a second may append to the log. They bound what an account can write to the log,
-// where it stays for ever. The defaults are far above real needs: a free account that spends its characters in
-// sentences makes some 200 requests a month.
+// rates returns the limits of requests per second that append to the log. They bound the events that an account can
+// write to the log, where they stay for ever. The defaults are far above real needs: a free account that spends its
+// characters in sentences makes some 200 requests a month.
 func (c Config) rates() (rates.Limits, error) {
 	accounts, err := byPlan("rate", "AccountRate", c.AccountRate)
 	limits := rates.Limits{Accounts: map[string]int{}, Address: c.AddressRate}
@@ -457,7 +457,7 @@ func (c Config) rates() (rates.Limits, error) {
 	return limits, err
 }
 
-// openAIVoices returns the ids of system voices by the names that clients of OpenAI's interface use, in lower case.
+// openAIVoices returns the ids of system voices by their names in OpenAI's interface, in lower case.
 func (c Config) openAIVoices() (map[string]string, error) {
 	declared, _ := reflect.TypeFor[Config]().FieldByName("OpenAIVoices")
 	voices, err := readVoiceNames(declared.Tag.Get("default"))
@@ -501,7 +501,7 @@ func (c Config) checkRates(m *Mistakes) {
 	m.add("openai-voices", err)
 }
 
-// byPlan reads a setting PLAN=NUMBER,… over its default; 0 is no limit.
+// byPlan reads a setting PLAN=NUMBER,… over its default; 0 means no limit.
 func byPlan(what, field, setting string) (map[plan.Type]int, error) {
 	declared, _ := reflect.TypeFor[Config]().FieldByName(field)
 	limits, err := readByPlan(what, declared.Tag.Get("default"))

@@ -75,7 +75,7 @@ func readTexts() (groups map[string]*kong.Group, texts map[string]string) {
 }
 
 // ReadConfig reads the settings from a program's arguments and the environment into config and the other targets of the
-// parser. Its error is Mistakes, with everything that is wrong.
+// parser. Its error is Mistakes, with all errors.
 func ReadConfig(parser *kong.Kong, config *Config, args []string) error {
 	var m Mistakes
 	given := m.readEnvironment(parser)
@@ -93,7 +93,7 @@ func ReadConfig(parser *kong.Kong, config *Config, args []string) error {
 	return m.all()
 }
 
-// clientKey is a variable of clients, which may run in the same environment.
+// clientKey is a variable for clients, which may run in the same environment.
 const clientKey = "RECITAL_API_KEY"
 
 // readEnvironment returns the flags that variables give. A variable with the prefix that is not a setting is a mistake:
@@ -170,7 +170,7 @@ func readable(flag *kong.Flag, text string) error {
 	return nil
 }
 
-// secretSetting is a setting that is given as its value or as a file.
+// secretSetting is a setting with either a value or a file.
 type secretSetting struct {
 	flag  string
 	value reflect.Value // string or []string

@@ -25,7 +25,7 @@ import (
 	"github.com/recital-tts/recital/internal/process/tracing"
 )
 
-// openLog connects to the configured event log, or to that of an embedded node, and reads its identity.
+// openLog connects to the configured event log, or to an embedded node, and reads its identity.
 func (a *App) openLog(ctx context.Context) error {
 	a.metrics = newMetrics(func(ctx context.Context) (feed.Overview, error) { return a.projector.Overview(ctx) })
 	config := esdb.Config{ConnectionString: a.cfg.EventStore, Logger: a.log}
@@ -89,7 +89,8 @@ func (a *App) openNode(config *esdb.Config) error {
 	return nil
 }
 
-// requireUnsealed returns an error if the log was moved elsewhere: appends here would make two different logs of it.
+// requireUnsealed returns an error if the log was moved elsewhere, because appends here would create two different
+// logs.
 func (a *App) requireUnsealed(folder string) error {
 	err := eventnode.RequireUnsealed(folder)
 	if err == nil {
@@ -163,11 +164,11 @@ func (a *App) appended(took time.Duration, events int, err error) {
 const (
 	seenName  = "seen.json" // in the data folder
 	seenEvery = 10 * time.Second
-	// seenPause is how long a node of an event store may lag behind the others.
+	// seenPause is the time that a node of an event store may lag behind the others.
 	seenPause = 5 * time.Second
 )
 
-// mark records how far the log was seen. A log that ends before its mark was replaced by an older copy.
+// mark records the furthest known position of the log. A log that ends before its mark was replaced by an older copy.
 type mark struct {
 	Log      eventlog.Identity `json:"log"`
 	Position eventlog.Position `json:"position"`
@@ -175,8 +176,8 @@ type mark struct {
 	At       time.Time         `json:"at"`
 }
 
-// seen records how far this instance has seen the log, and what the log lacks of what was seen before. It is not safe
-// for concurrent use.
+// seen records the furthest position of the log that this instance has seen, and the loss if the log was put back. It
+// is not safe for concurrent use.
 type seen struct {
 	noted    mark             // zero until the first was written
 	inFolder bool             // noted is in the data folder
@@ -200,7 +201,7 @@ func (a *App) compareWithTable(ctx context.Context) error {
 	a.seen.inTable = false // the database may be another one
 	a.seenMu.Unlock()
 	var before mark
-	err := a.entrance.QueryRow(ctx, "select mark from feed.log_seen").Scan(&before)
+	err := a.bootstrapPool.QueryRow(ctx, "select mark from feed.log_seen").Scan(&before)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil
 	}
@@ -234,7 +235,7 @@ func (a *App) compare(ctx context.Context, before mark) error {
 	return nil
 }
 
-// lacks reports whether the log ends before a mark or lacks its head, and returns where it ends.
+// lacks reports whether the log ends before a mark or lacks its head, and returns the end of the log.
 func (a *App) lacks(ctx context.Context, before mark) (now eventlog.Position, missing bool, err error) {
 	if now, err = a.journal.Log.Head(ctx); err != nil {
 		return now, false, fmt.Errorf("asking for the head of the log: %w", err)
@@ -248,7 +249,7 @@ func (a *App) lacks(ctx context.Context, before mark) (now eventlog.Position, mi
 	return now, true, nil
 }
 
-// putBack returns the alert of a log that ends at now and lacks what was seen before.
+// putBack returns the alert of a log that ends at now, before a mark.
 func putBack(before mark, now eventlog.Position) *alerts.Occasion {
 	what := fmt.Sprintf("the last event of the signed head of %d events, of %s,",
 		before.Head.Count, before.Head.At.UTC().Format(time.RFC3339))
@@ -264,7 +265,7 @@ func putBack(before mark, now eventlog.Position) *alerts.Occasion {
 	}
 }
 
-// keepSeen starts the job that records how far the log is seen. An alert of what is missing is recorded first.
+// keepSeen starts the job that records the mark. An alert about missing events is recorded first.
 func (a *App) keepSeen(context.Context) error {
 	a.metrics.expectAlert(alert.LogSource, alert.PutBack)
 	job := lifecycle.Job{Name: "the note how far the log is seen", Every: seenEvery, Do: a.noteSeen, Logger: a.log}.Part()
@@ -278,7 +279,7 @@ func (a *App) keepSeen(context.Context) error {
 	return nil
 }
 
-// noteSeen records how far the log is, if it has moved. A log that is replaced under a running instance is noticed at
+// noteSeen records the head of the log, if it has moved. A log that is replaced under a running instance is detected at
 // the next start.
 func (a *App) noteSeen(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
@@ -340,7 +341,7 @@ func (a *App) writeSeen(ctx context.Context) error {
 	if s.inTable {
 		return nil
 	}
-	_, err = a.entrance.Exec(ctx, `insert into feed.log_seen (mark) values ($1)
+	_, err = a.bootstrapPool.Exec(ctx, `insert into feed.log_seen (mark) values ($1)
 		on conflict (single) do update set mark = excluded.mark`, content)
 	s.inTable = err == nil
 	return err

@@ -21,7 +21,7 @@ const (
 	figuresKept = 120 // of the last hour
 )
 
-// figure is what this instance has done in an interval.
+// figure has the figures of this instance for one interval.
 type figure struct {
 	At         time.Time `json:"at" doc:"The end of the interval."`
 	Requests   int64     `json:"requests" doc:"Requests to the public address that were answered."`
@@ -42,7 +42,7 @@ type figuresReply struct {
 
 // figures remembers the last hour of some metrics.
 type figures struct {
-	from     *prometheus.Registry // of these metrics alone, so reading them asks neither Postgres nor the log
+	from     *prometheus.Registry // with only these metrics, so that reading them queries neither Postgres nor the log
 	overview *recent[feed.Overview]
 
 	mu   sync.Mutex
@@ -93,7 +93,7 @@ func (f *figures) note(now time.Time) error {
 	return nil
 }
 
-// longestLag returns the longest lag of the generations that are asked for, in seconds, or nil if there are none.
+// longestLag returns the longest lag of the selected generations, in seconds, or nil if there are none.
 func longestLag(generations []feed.Generation, is func(feed.Generation) bool) (longest *float64) {
 	for _, g := range generations {
 		if lag := g.Lag.Seconds(); is(g) && (longest == nil || lag > *longest) {
@@ -108,7 +108,7 @@ type totals struct {
 	requests, errors                uint64
 	syntheses, failures, characters float64
 	firstAudio                      uint64
-	within                          map[float64]uint64 // syntheses with their first audio within so many seconds
+	within                          map[float64]uint64 // syntheses by the time to their first audio in seconds
 }
 
 func totalsOf(families []*dto.MetricFamily) totals {
@@ -163,8 +163,8 @@ func (t totals) since(last totals, now time.Time) figure {
 	}
 }
 
-// firstAudioWithin returns the bound of the histogram within which a share of the syntheses had their first audio, nil
-// where there was none. What is beyond the last bound counts as that.
+// firstAudioWithin returns the bound of the histogram within which a share of the syntheses had their first audio, or
+// nil without any. Times beyond the last bound count as the last bound.
 func (t totals) firstAudioWithin(last totals, share float64) *float64 {
 	count := float64(t.firstAudio - last.firstAudio)
 	if count == 0 {

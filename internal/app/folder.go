@@ -31,7 +31,7 @@ type secrets struct {
 	links       []byte             // signs links
 	generations []byte             // signs the ids of syntheses
 	sandbox     []byte             // is the key of the payment provider for development
-	signIns     []byte             // seals the state of a sign-in that a browser keeps
+	signIns     []byte             // seals a browser's sign-in state
 	operators   []byte             // authenticates the cookies of operators
 	audit       ed25519.PrivateKey // signs the heads of the audit chain
 }
@@ -45,7 +45,8 @@ func (a *App) openFolder(context.Context) (err error) {
 	return nil
 }
 
-// readTokens reads the tokens of the admin address, before anything is written that an error would leave behind.
+// readTokens reads the tokens of the admin address. It runs before anything is written, so that an error leaves nothing
+// behind.
 func (a *App) readTokens(context.Context) (err error) {
 	var files []operators.File
 	for _, f := range []struct{ role, configured string }{
@@ -61,7 +62,7 @@ func (a *App) readTokens(context.Context) (err error) {
 	return err
 }
 
-// readSecrets reads the keys, before anything is written that an error would leave behind.
+// readSecrets reads the keys. It runs before anything is written, so that an error leaves nothing behind.
 func (a *App) readSecrets(context.Context) (err error) {
 	if a.secrets.master, err = a.folder.Key("master-key", a.cfg.MasterKeyFile); err != nil {
 		return err
@@ -153,7 +154,7 @@ func (a *App) openOperatorAccount(ctx context.Context) error {
 	}
 }
 
-// readTimeout is how long a start waits for the read model of accounts, so that the API key that it prints can be used.
+// readTimeout is the time that a start waits for the read model of accounts, so that the printed API key can be used.
 const readTimeout = 10 * time.Second
 
 // awaitRead waits until the read model of accounts has reached a position. A read model that is being built or has
@@ -168,7 +169,7 @@ func (a *App) awaitRead(ctx context.Context, position eventlog.Position) error {
 	return ctx.Err()
 }
 
-// nearlyFull is how full a disk may be, in per cent, before the doctor warns.
+// nearlyFull is the use of a disk in per cent from which the doctor warns.
 const nearlyFull = 85
 
 // diskUse holds the size of a disk for unprivileged users and its free space, in bytes.
@@ -185,10 +186,10 @@ func diskUseOf(folder string) (diskUse, error) {
 
 func (u diskUse) percent() float64 { return 100 * (1 - u.free/max(u.size, 1)) }
 
-// diskLimit is how full a disk may be before an alert is raised.
+// diskLimit is the use of a disk from which an alert is raised.
 type diskLimit struct {
 	percent float64
-	floor   float64 // bytes that must be free; below half of them the embedded node takes no events
+	floor   float64 // bytes that must be free; below half of that the embedded node accepts no events
 }
 
 func (l diskLimit) isReached(u diskUse) bool { return u.percent() >= l.percent || u.free < l.floor }

@@ -40,7 +40,7 @@ func hostingSlice(core *coreParts, providers *providerParts, shared *sharedParts
 	}
 }
 
-// openPlatform returns the hosting platform. In mode dev a stand-in takes its place when no credentials are set.
+// openPlatform returns the hosting platform. In mode dev without credentials, a stand-in replaces it.
 func openPlatform(core *coreParts, standIns *standIns) hosting.Platform {
 	conf := vercel.Config{
 		ClientID: core.cfg.HostingClient, ClientSecret: core.cfg.HostingSecret,
@@ -66,7 +66,7 @@ func (a *App) platformAt() string {
 	return cmp.Or(a.cfg.HostingURL, "Vercel")
 }
 
-// checkHosting keeps secrets from being sent in the clear.
+// checkHosting prevents secrets from being sent in the clear.
 func (c Config) checkHosting(m *Mistakes) {
 	m.when(c.HostingURL != "" && c.HostingClient == "", "hosting-url", "it needs RECITAL_HOSTING_CLIENT_ID beside it")
 	m.when((c.HostingClient == "") != (cmp.Or(c.HostingSecret, c.HostingSecretFile) == ""), "hosting-client-secret",

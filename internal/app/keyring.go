@@ -31,8 +31,8 @@ var errKeyringWaits = errors.New("a copy of the keyring waits in the data folder
 // keyringWaits reports whether a restore has left a copy of the keyring.
 func (a *App) keyringWaits() bool { return a.folder.Incoming(backup.KeyringName).Waits() }
 
-// takeKeyringUp imports the copy of the keyring that recitalctl restore has left in the data folder. It does so before
-// anything uses Postgres: otherwise data could be sealed with keys of another keyring, or opened after its erasure.
+// takeKeyringUp imports the copy of the keyring that recitalctl restore has left in the data folder. This must happen
+// before Postgres is used: otherwise data could be sealed with keys of another keyring, or opened after its erasure.
 func (a *App) takeKeyringUp(ctx context.Context) error {
 	_, err := a.folder.Incoming(backup.KeyringName).Take(func(from io.Reader) error {
 		_, err := a.keyring.Import(ctx, from)
@@ -41,13 +41,13 @@ func (a *App) takeKeyringUp(ctx context.Context) error {
 	return err
 }
 
-// isForeign reports whether an error means that Postgres has another keyring than the log's.
+// isForeign reports whether an error means that Postgres has a keyring other than the log's.
 func isForeign(err error) bool {
 	var other *commands.OtherError
 	return errors.As(err, &other)
 }
 
-// explainForeign logs what an operator can do.
+// explainForeign logs the operator's options.
 func explainForeign(log *slog.Logger, err error) {
 	log.Error("this Postgres is not used, because what was sealed with the log's keyring (texts of clips, feedback) "+
 		"could not be read with the one in it; recitald serves what it can without Postgres. Import the keyring "+
@@ -55,7 +55,7 @@ func explainForeign(log *slog.Logger, err error) {
 		"or give those texts up for ever: recitalctl keyring abandon ID --reason TEXT", "error", err)
 }
 
-// backupSlice returns the slice that hands out the blobs for backups. Log and keyring have routes in their own slices.
+// backupSlice returns the slice with the routes for backups of blobs. Log and keyring have routes in their own slices.
 func backupSlice(stores *storeParts) slice {
 	return slice{
 		name: "backup",

@@ -20,7 +20,7 @@ import (
 const (
 	looksAtReservations = 12   // in the life of one
 	watchedReservations = 1000 // at one look
-	// lateExpiry is how late an expiry may be.
+	// lateExpiry is the permitted delay of an expiry.
 	lateExpiry = time.Minute
 )
 
@@ -35,7 +35,7 @@ func ledgerSlice(core *coreParts, stores *storeParts, shared *sharedParts) slice
 			if err != nil {
 				return service{}, err
 			}
-			ledger.NameBy(core.generations().Draw) // clients know a reservation's id as that of their synthesis
+			ledger.NameBy(core.generations().Draw) // a reservation's id is also the client's id of the synthesis
 			shared.ledger = ledger
 			reservations := pglist.NewView(stores.pool, readmodel.ToDoExpiryView)
 			watch := func(ctx context.Context) error { return watchReservations(ctx, reservations, ledger, core.time.now()) }
@@ -65,8 +65,8 @@ func ledgerSlice(core *coreParts, stores *storeParts, shared *sharedParts) slice
 	}
 }
 
-// reservationsCheck returns the check for reservations that should have expired. An instance that has just started lets
-// each live as long as a new one, so they are late only after twice that time.
+// reservationsCheck returns the check for reservations that should have expired. An instance that has just started
+// treats each as new, so they are late only after twice their lifetime.
 func reservationsCheck(list *pglist.View, longest time.Duration) health.Check {
 	condition := alert.Condition{Source: alert.LedgerSource, Subject: "reservations", Reason: alert.Unsettled}
 	look := func(ctx context.Context) health.Finding {
@@ -86,8 +86,8 @@ func reservationsCheck(list *pglist.View, longest time.Duration) health.Check {
 	return health.Check{Name: "reservations end in time", Raises: condition.Is, Look: look}
 }
 
-// watchReservations shows the ledger the reservations that other instances have made; their expiry counts from then.
-// It looks at those that are due first, because most of the others are settled soon.
+// watchReservations passes the reservations of other instances to the ledger; their expiry counts from then. It reads
+// those that are due first, because most of the others are settled soon.
 func watchReservations(ctx context.Context, list *pglist.View, ledger *commands.Ledger, now time.Time) error {
 	open, _, err := list.Due(ctx, now.AddDate(1, 0, 0), nil, watchedReservations)
 	if err != nil {

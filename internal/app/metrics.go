@@ -28,7 +28,7 @@ import (
 	"github.com/recital-tts/recital/internal/process/tracing/otlp"
 )
 
-// metrics are the metrics of this instance. No label has a value that a client sent.
+// metrics are the metrics of this instance. Labels never have values from clients.
 type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.HistogramVec
@@ -112,7 +112,7 @@ func (m *metrics) observeAlert(source string, reason alert.Reason) {
 	m.alerts.WithLabelValues(source, string(reason)).Inc()
 }
 
-// expectAlert shows a counter at zero, so that its first increase is visible.
+// expectAlert initialises a counter to zero, so that its first increase is visible.
 func (m *metrics) expectAlert(source string, reason alert.Reason) {
 	m.alerts.WithLabelValues(source, string(reason))
 }
@@ -181,7 +181,7 @@ func (s statistics[S]) counter(name, help string, value func(S) float64) prometh
 		func() float64 { return value(s.read()) })
 }
 
-// scraped are gauges whose values are determined at each scrape. Those without a value are left out.
+// scraped are gauges with values that are determined at each scrape. Gauges without a value are omitted.
 type scraped struct {
 	descs   []*prometheus.Desc
 	collect func(show func(desc *prometheus.Desc, value float64, labels ...string))
@@ -201,7 +201,7 @@ func (s scraped) Collect(metrics chan<- prometheus.Metric) {
 	})
 }
 
-// observeServer registers what a server turns away before it reaches a route.
+// observeServer registers the metrics of a server's connections, bodies and sockets.
 func (m *metrics) observeServer(name string, stats func() web.Stats) {
 	server := statistics[web.Stats]{stats, prometheus.Labels{"server": name}}
 	m.registry.MustRegister(
@@ -280,7 +280,7 @@ func newAppendMetrics() (appends *prometheus.HistogramVec, events prometheus.Cou
 	return appends, events
 }
 
-// observeAppend records an append. One that its caller has given up counts as failed, because its outcome is unknown.
+// observeAppend records an append. A cancelled one counts as failed, because its outcome is unknown.
 func (m *metrics) observeAppend(took time.Duration, events int, err error) {
 	outcome := "done"
 	var conflict *eventlog.ConflictError
@@ -428,7 +428,7 @@ func (w watchedProvider) CloseIdleConnections() {
 
 const (
 	recentAge     = 5 * time.Second // the maximum age of a shared answer
-	recentTimeout = time.Second     // how long a scrape waits for an answer
+	recentTimeout = time.Second     // the time that a scrape waits for an answer
 )
 
 // recent is an answer of Postgres or of the log that scrapes share, so that many cost as little as one. Failures are

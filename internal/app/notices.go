@@ -27,11 +27,11 @@ import (
 	writeapi "github.com/recital-tts/recital/writeapi/notices"
 )
 
-// devOperators is where mode dev would send alerts.
+// devOperators is the address for alerts in mode dev.
 const devOperators = "operators@localhost"
 
-// noticesSlice returns the slice of what the owners of accounts and the operators are told. It sends nothing until a
-// mail server or a webhook is configured; mode dev keeps what a mail server would get.
+// noticesSlice returns the slice of notices to the owners of accounts and the operators. None is sent until a mail
+// server or a webhook is configured; mode dev keeps the e-mails in memory.
 func noticesSlice(core *coreParts, shared *sharedParts) slice {
 	return slice{
 		name:       "notices",
@@ -53,7 +53,7 @@ func noticesSlice(core *coreParts, shared *sharedParts) slice {
 	}
 }
 
-// newNoticeMetrics returns the counter of outcomes. Those that are usual are shown at zero.
+// newNoticeMetrics returns the counter of outcomes. The usual ones are initialised to zero.
 func newNoticeMetrics() *prometheus.CounterVec {
 	ended := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "recital_notices_total", Help: "Notices with an outcome that this instance has recorded.",
@@ -66,7 +66,7 @@ func newNoticeMetrics() *prometheus.CounterVec {
 	return ended
 }
 
-// addMail adds what sends notices by e-mail.
+// addMail adds the sending of notices by e-mail.
 func addMail(core *coreParts, notices *commands.Notices, s *service) error {
 	if core.cfg.SMTPServer == "" {
 		if core.cfg.Mode == modeDev {
@@ -96,7 +96,7 @@ func carryBy(notices *commands.Notices, channel notice.Channel, sender port.Send
 	}
 }
 
-// addWebhook adds what sends notices to the operators' webhook.
+// addWebhook adds the sending of notices to the operators' webhook.
 func addWebhook(core *coreParts, notices *commands.Notices, s *service) error {
 	if core.cfg.NoticesWebhook == "" {
 		return nil
@@ -114,7 +114,7 @@ func addWebhook(core *coreParts, notices *commands.Notices, s *service) error {
 	return nil
 }
 
-// mailCheck returns the check that the mail server answers, and takes our credentials.
+// mailCheck returns the check that the mail server answers, and accepts our credentials.
 func mailCheck(core *coreParts, sender *smtp.Sender) health.Check {
 	condition := core.here(alert.MailSource, alert.Unreachable)
 	return health.Check{
@@ -133,7 +133,7 @@ func (c Config) smtp() smtp.Config {
 	return smtp.Config{URL: c.SMTPServer, From: c.NoticesFrom, User: c.SMTPUser, Password: c.SMTPPassword}
 }
 
-// checkNotices adds what notices lack.
+// checkNotices adds the settings that are missing for notices.
 func (c Config) checkNotices(m *Mistakes) {
 	if c.SMTPServer != "" {
 		m.when(!isAddress(c.NoticesFrom), "notices-from", "a mail server needs the e-mail address that notices come from")
@@ -160,7 +160,7 @@ func isAddress(text string) bool {
 	return err == nil
 }
 
-// checkNoticesWebhook keeps e-mail addresses from being sent in the clear.
+// checkNoticesWebhook prevents e-mail addresses from being sent in the clear.
 func (c Config) checkNoticesWebhook() error {
 	u, err := url.Parse(c.NoticesWebhook)
 	switch {

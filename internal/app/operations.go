@@ -60,10 +60,10 @@ func eventTypes(registry *eventlog.Registry) (names []string) {
 	return names
 }
 
-// examinationTimeout bounds how long the doctor waits.
+// examinationTimeout is the time limit of the doctor's checks.
 const examinationTimeout = 5 * time.Second
 
-// examine carries out all checks at the same time.
+// examine runs all checks concurrently.
 func examine(ctx context.Context, core *coreParts, board *health.Board) adminapi.Examination {
 	ctx, cancel := context.WithTimeout(ctx, examinationTimeout)
 	defer cancel()
@@ -73,8 +73,8 @@ func examine(ctx context.Context, core *coreParts, board *health.Board) adminapi
 	}
 }
 
-// skipsSlice returns the slice of skipped events. Whatever decodes events needs its commands, so they are opened with
-// the log.
+// skipsSlice returns the slice of skipped events. Its commands are opened with the log, because all decoding of events
+// needs them.
 func skipsSlice(core *coreParts, shared *sharedParts) slice {
 	return slice{
 		name:   "skips",
@@ -86,7 +86,7 @@ func skipsSlice(core *coreParts, shared *sharedParts) slice {
 	}
 }
 
-// openSkips reads which events are skipped, before any is decoded.
+// openSkips reads the list of skipped events, before any event is decoded.
 func (a *App) openSkips(ctx context.Context) (err error) {
 	a.skips, err = skips.Open(ctx, a.journal, a.log, time.Now)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"github.com/recital-tts/recital/readapi/billing"
 )
 
-// webhookPath is where the payment provider sends its notices.
+// webhookPath is the path for the payment provider's notices.
 const webhookPath = "/payments/webhook"
 
 // nowhere is an address at which no payment provider answers, for recitald without a key and without the stand-ins.
@@ -34,8 +34,8 @@ type notices struct {
 	analytics payments.Notice
 }
 
-// paymentsSlice returns the slice of the payment provider. In mode dev without a key a sandbox takes its place, which
-// operators can drive.
+// paymentsSlice returns the slice of the payment provider. In mode dev without a key, a sandbox that operators can
+// control replaces it.
 func paymentsSlice(core *coreParts, providers *providerParts) slice {
 	return slice{
 		name: "payments",
@@ -55,7 +55,7 @@ func paymentsSlice(core *coreParts, providers *providerParts) slice {
 			switch url := providers.standIns.sandboxURL(); {
 			case url != "":
 				conf.URL = url
-				conf.Rate = 0 // it takes as many as come
+				conf.Rate = 0 // the sandbox has no limit
 			case access.url == "" && !core.cfg.hasProvider():
 				conf.URL = nowhere
 			}
@@ -103,7 +103,7 @@ func (a providerAccess) notices() (n notices, err error) {
 // hasProvider reports whether a key of the payment provider is set.
 func (c Config) hasProvider() bool { return cmp.Or(c.StripeKey, c.StripeKeyFile) != "" }
 
-// provider returns the access that is set, or that of the sandbox, which instances with the same signing key share.
+// provider returns the configured access, or the sandbox's, which instances with the same signing key share.
 func (c Config) provider(development []byte) (a providerAccess) {
 	a = providerAccess{key: c.StripeKey, url: c.StripeURL}
 	if !c.hasProvider() {
@@ -138,7 +138,7 @@ func (c Config) checkPayments(m *Mistakes) {
 
 func blank(text string) bool { return strings.TrimSpace(text) == "" }
 
-// checkProviderURL makes sure that the key is not sent in the clear and that prod uses no sandbox.
+// checkProviderURL checks that the key is not sent in the clear and that prod uses no sandbox.
 func (c Config) checkProviderURL() error {
 	if c.StripeURL == "" {
 		return nil
@@ -156,10 +156,10 @@ func (c Config) checkProviderURL() error {
 	return nil
 }
 
-// publishableKey is what Stripe calls so. All else may be a secret.
+// publishableKey matches Stripe's publishable keys. Other keys may be secret.
 var publishableKey = regexp.MustCompile(`^pk_(test|live)_[A-Za-z0-9_]+$`)
 
-// checkPublishable makes sure that no secret is shown to everybody, and that the key is of use.
+// checkPublishable checks that the key is not a secret one, because it is published, and that it has a use.
 func (c Config) checkPublishable() error {
 	switch key := c.StripePublishable; {
 	case key == "":
@@ -173,7 +173,7 @@ func (c Config) checkPublishable() error {
 	return nil
 }
 
-// cardForm returns where pages enter cards: at Stripe, or on the page of the sandbox of mode dev.
+// cardForm returns the form for entering cards: Stripe's, or in mode dev the sandbox's page.
 func (c Config) cardForm(sandbox string) billing.CardForm {
 	if c.StripePublishable != "" {
 		return billing.CardForm{PublishableKey: &c.StripePublishable}
@@ -188,7 +188,7 @@ func (c Config) cardForm(sandbox string) billing.CardForm {
 	return billing.CardForm{Page: &page}
 }
 
-// reconcile returns how often the payment provider is asked for missed notices.
+// reconcile returns the interval of checking for missed notices of the payment provider.
 func (c Config) reconcile() time.Duration { return cmp.Or(c.Reconcile, time.Hour) }
 
 // paymentChecks returns the checks of the payment provider's address and notices, and of the account there.
@@ -210,8 +210,8 @@ func paymentChecks(
 	return checks
 }
 
-// accountCheck returns the check that the account at the payment provider has what billing needs. Only the doctor
-// looks.
+// accountCheck returns the check that the account at the payment provider is set up for billing. Only the doctor runs
+// it.
 func accountCheck(gateway *stripe.Gateway, endpoint string) health.Check {
 	look := func(ctx context.Context) health.Finding {
 		results, err := gateway.Examine(ctx, endpoint)
@@ -236,8 +236,8 @@ func accountCheck(gateway *stripe.Gateway, endpoint string) health.Check {
 	return health.Check{Name: "the account at the payment provider has what billing needs", Look: look}
 }
 
-// badNotices refused notices within noticeWindow, and no good one, mean that the secret is wrong. Anybody can send bad
-// ones.
+// If badNotices notices are refused within noticeWindow, and none is accepted, the secret is wrong. Unauthenticated
+// clients can send bad ones.
 const noticeWindow, badNotices = 10 * time.Minute, 5
 
 // noticesCheck returns the check that the payment provider's notices are not all refused.
@@ -294,7 +294,7 @@ func (n countedNotices) Verify(body []byte, signature string, now time.Time) (pa
 	return event, err
 }
 
-// countNotices returns the notices of an endpoint, which counter counts, and shows how many the provider has signed.
+// countNotices returns the notices of an endpoint, counted by counter, and registers their metrics.
 func (m *metrics) countNotices(endpoint string, counter *noticeCounter, n payments.Notice) payments.Notice {
 	for signature, count := range map[string]func() uint64{"genuine": counter.genuine, "forged": counter.refused.Load} {
 		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{

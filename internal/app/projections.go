@@ -48,7 +48,7 @@ func (a *App) pageCommitted(page feed.PageStats) {
 	a.moved.Notify(page.Changed...)
 }
 
-// instance returns the name of this instance. It is made from its host and data folder, so a restart keeps it.
+// instance returns the name of this instance. It derives from its host and data folder, so that it survives restarts.
 func (c *coreParts) instance() string {
 	host, _ := os.Hostname()
 	return host + ":" + c.cfg.DataDir
@@ -136,7 +136,7 @@ type projectionMetrics struct {
 	lag, behind, state, parked *prometheus.Desc
 
 	counting sync.Mutex
-	counted  map[feed.GenerationID]time.Time // when events of a generation were last counted
+	counted  map[feed.GenerationID]time.Time // time of the last count, by generation
 }
 
 func newProjectionMetrics(overview func(context.Context) (feed.Overview, error)) *projectionMetrics {
@@ -212,7 +212,7 @@ func (m *projectionMetrics) Collect(figures chan<- prometheus.Metric) {
 	m.foreign.Collect(figures)
 }
 
-// unread estimates how many events a generation has not read. Counting them would mean reading them.
+// unread estimates the number of events that a generation has not read. Counting would require reading them.
 func unread(g feed.Generation, head eventlog.Position) float64 {
 	if g.Lag == 0 || head.Commit <= g.Position.Commit {
 		return 0
@@ -268,7 +268,7 @@ func (a *App) startToDos(context.Context) error {
 	return nil
 }
 
-// slowTakeover is how long an item that takes minutes may be due before instances that do not lead carry it out.
+// slowTakeover is the time after which instances that do not lead carry out a due item that takes minutes.
 const slowTakeover = 20 * time.Minute
 
 func (a *App) startToDo(
@@ -278,7 +278,7 @@ func (a *App) startToDo(
 		Process: todo.Process{Name: t.process, List: list, Do: t.do},
 		Limits:  limits,
 		Now:     now,
-		Ready:   a.projector.CaughtUp(), // a killed recitald may have left events that no row shows yet
+		Ready:   a.projector.CaughtUp(), // a killed recitald may have left events that are not projected yet
 		Shown: func(ctx context.Context, position eventlog.Position) error {
 			return a.projector.Wait(ctx, position, t.view.Model)
 		},
@@ -297,7 +297,7 @@ func (a *App) startToDo(
 	return nil
 }
 
-// backlogMetrics are metrics of due items on each to-do list, the same on every instance. They are left out if Postgres
+// backlogMetrics are metrics of due items on each to-do list, the same on every instance. They are omitted if Postgres
 // does not answer.
 type backlogMetrics struct {
 	lists       []watchedList
@@ -305,7 +305,7 @@ type backlogMetrics struct {
 	due, oldest *prometheus.Desc
 }
 
-// watchedList is the to-do list of a process and the clock by which its items are due.
+// watchedList is the to-do list of a process with its clock.
 type watchedList struct {
 	process string
 	list    *pglist.View

@@ -99,8 +99,8 @@ func (a *App) adminPart(server *web.Server, ln net.Listener) lifecycle.Part {
 	}
 }
 
-// publicPart drains when it is stopped. An operator may drain it earlier; recitald then continues without it until it
-// is stopped.
+// publicPart returns the part of the public server, which drains when it is stopped. An operator may drain it earlier;
+// recitald then continues without it until it is stopped.
 func (a *App) publicPart(server *web.Server, ln net.Listener) lifecycle.Part {
 	a.drain.server = server
 	return lifecycle.Part{
@@ -142,24 +142,24 @@ func (a *App) listen(
 	return listener{addr: ln.Addr()}, nil
 }
 
-// PublicAddr is where the interface is served.
+// PublicAddr returns the address of the public server.
 func (a *App) PublicAddr() string { return a.public.addr.String() }
 
-// AdminAddr is where operators are served.
+// AdminAddr returns the address of the admin server.
 func (a *App) AdminAddr() string { return a.admin.addr.String() }
 
-// shutdownTimeout is how long replies in progress may take to finish once the listener is closed.
+// shutdownTimeout is the time for replies in progress to finish once the listener is closed.
 const shutdownTimeout = 25 * time.Second
 
 // drain takes the public server out of service. The instance is not ready from then on, serves requests until balancers
 // have noticed, then closes the listener and finishes the replies in progress.
 type drain struct {
 	delay   time.Duration
-	server  *web.Server // is set before it serves
+	server  *web.Server // set before it serves
 	leaving atomic.Bool
 	once    sync.Once
 	ended   chan struct{}
-	err     error // once ended is closed
+	err     error // valid once ended is closed
 }
 
 func newDrain(delay time.Duration) *drain { return &drain{delay: delay, ended: make(chan struct{})} }
@@ -197,7 +197,8 @@ const ownFiles = 1024
 // leastFiles is the limit with which recitald, its Postgres and its workers start and serve a few clients.
 const leastFiles = 256
 
-// requireFiles returns an error for a limit of open files with which a part would fail later, and less clearly.
+// requireFiles returns an error if the limit of open files is too low. Otherwise a part would fail later, with a less
+// clear error.
 func requireFiles(connections int) error {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil || limit.Cur >= leastFiles {
@@ -208,8 +209,8 @@ func requireFiles(connections int) error {
 		limit.Cur, leastFiles, connections+ownFiles, connections)
 }
 
-// warnOfFiles logs if the permitted connections are more than there can be open files. Go has already raised the soft
-// limit to the hard one. Connections without a file wait, and idle ones are closed.
+// warnOfFiles logs if the limit of connections exceeds the limit of open files. Go has already raised the soft limit to
+// the hard one. Connections without a file wait, and idle ones are closed.
 func warnOfFiles(log *slog.Logger, connections int) {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
@@ -235,7 +236,7 @@ func (a *App) lookAtFiles(context.Context) health.Finding {
 	return f
 }
 
-// positions waits for the positions that requests name in x-recital-min-position.
+// positions waits for the positions in x-recital-min-position of requests.
 type positions struct {
 	log       eventlog.Log
 	projector interface {
@@ -295,7 +296,7 @@ func (a *App) watchCredentials(context.Context) error {
 	return nil
 }
 
-// access authenticates requests by the credential that they show.
+// access authenticates requests by their API keys.
 type access struct {
 	find func(ctx context.Context, hash string) (credentials.Verified, error)
 	now  func() time.Time // of plans
@@ -315,7 +316,7 @@ func (a access) APIKey(ctx context.Context, key string) (web.Principal, error) {
 	}, nil
 }
 
-// planAt returns the plan at a time. A cancelled one ends at its time, even if no event has recorded its end yet.
+// planAt returns the plan at a time. A cancelled plan ends at its time, even if its end is not recorded yet.
 func planAt(now time.Time, found credentials.Verified) string {
 	return string(found.Entitlement.At(now).Plan)
 }
@@ -332,7 +333,7 @@ func (r revocations) Watch(principal web.Principal, revoked func()) (stop func()
 	return r.credentials.Watch(shown, principal.SessionOpened, revoked)
 }
 
-// browsers authenticates requests by the session cookie that they show.
+// browsers authenticates requests by their session cookies.
 type browsers struct {
 	credentials *credentials.Watcher
 	sessions    *sessions.Sessions
@@ -340,8 +341,7 @@ type browsers struct {
 	log         *slog.Logger
 }
 
-// useTimeout bounds how long a request waits until the use of its session is recorded. If that fails, a later request
-// records it.
+// useTimeout is the time limit for recording the use of a request's session. If that fails, a later request records it.
 const useTimeout = time.Second
 
 // Session implements web.Sessions. A malformed cookie is refused without a look-up.
@@ -371,8 +371,8 @@ func (b browsers) Session(ctx context.Context, cookie string, use web.SessionUse
 	return live, nil
 }
 
-// endReplayed ends a session whose cookie two clients have shown. If that fails, it is tried when the cookie is shown
-// again.
+// endReplayed ends a session with a cookie used by two clients. If that fails, it is retried at the next use of the
+// cookie.
 func (b browsers) endReplayed(ctx context.Context, replayed *credentials.ReplayedError) {
 	ctx, cancel := context.WithTimeout(ctx, useTimeout)
 	defer cancel()
@@ -381,7 +381,7 @@ func (b browsers) endReplayed(ctx context.Context, replayed *credentials.Replaye
 		"session", replayed.Session, "error", err)
 }
 
-// use records that a session is in use, and returns the cookie that the browser should show from now on.
+// use records the use of a session, and returns the cookie that the browser should use from now on.
 func (b browsers) use(
 	ctx context.Context, found credentials.Verified, shown session.Cookie, use web.SessionUse,
 ) session.Cookie {

@@ -55,14 +55,14 @@ func sessionsSlice(core *coreParts, shared *sharedParts) slice {
 	}
 }
 
-// surplusPatience is how long a sign-in waits for the read model before it looks for surplus sessions.
+// surplusPatience is the time that a sign-in waits for the read model before it looks for surplus sessions.
 const surplusPatience = 2 * time.Second
 
 // sessionRotation is the age at which the secret in a browser's cookie is replaced. The old one stays valid for another
 // minute.
 const sessionRotation = 24 * time.Hour
 
-// liveSessions is how many browsers of one account may be signed in at once. Beyond that the oldest session ends.
+// liveSessions is the maximum number of concurrent sessions of an account. Beyond that the oldest session ends.
 const liveSessions = 100
 
 // sessions returns the limits of sessions.

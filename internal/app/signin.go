@@ -69,7 +69,7 @@ func (c Config) providers() map[string]string {
 	return map[string]string{"idp_1": c.IDP1, "idp_2": c.IDP2, "idp_3": c.IDP3, "idp_4": c.IDP4}
 }
 
-// openProviders returns the identity providers. In mode dev stand-ins take the place of those that are not configured.
+// openProviders returns the identity providers. In mode dev stand-ins replace those that are not configured.
 func openProviders(core *coreParts, standIns *standIns) (map[string]signin.Provider, error) {
 	all := map[string]signin.Provider{}
 	for _, name := range providerNames {
@@ -87,7 +87,7 @@ func openProviders(core *coreParts, standIns *standIns) (map[string]signin.Provi
 	return all, nil
 }
 
-// shownProviders returns the providers as people who are about to sign in see them.
+// shownProviders returns the providers for display before a sign-in.
 func shownProviders(providers map[string]signin.Provider) (shown []readapi.Provider) {
 	for _, name := range slices.Sorted(maps.Keys(providers)) {
 		shown = append(shown, readapi.Provider{Provider: name, Issuer: providers[name].Issuer()})
@@ -128,7 +128,7 @@ func openProvider(core *coreParts, config openid.Config) (*openid.Provider, erro
 	return provider, err
 }
 
-// splitProvider takes a setting apart: ISSUER CLIENT_ID SECRET_FILE.
+// splitProvider parses a setting: ISSUER CLIENT_ID SECRET_FILE.
 func splitProvider(setting string) (issuer, client, secretFile string, err error) {
 	fields := strings.Fields(setting)
 	if len(fields) != 3 {
@@ -219,7 +219,7 @@ func issuerChecks(core *coreParts, providers map[string]signin.Provider) (checks
 	return checks
 }
 
-// countFailedSignIns returns a function that counts sign-ins that have failed, and shows each reason at zero.
+// countFailedSignIns returns a function that counts failed sign-ins, and initialises each reason to zero.
 func (m *metrics) countFailedSignIns() func(provider string, reason signin.Reason) {
 	failed := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "recital_sign_ins_failed_total", Help: "Sign-ins that failed, by the identity provider and the reason."},

@@ -72,17 +72,16 @@ type service struct {
 	jobs       []job
 	checks     []health.Check
 	collectors []prometheus.Collector // the slice's metrics
-	close      func() error           // ends what open has started; may be nil
-	// When an account closes, ends and then erases are called. What ends may return a *todo.NotYetError: the rest is
-	// ended meanwhile. awaits wait for to-dos of the slice that erase more: each returns a *todo.NotYetError until
-	// nothing is left.
+	close      func() error           // ends the work started by open; may be nil
+	// When an account closes, ends and then erases are called. ends may return a *todo.NotYetError, which does not delay
+	// the others. awaits wait for erasing to-dos of the slice: each returns a *todo.NotYetError until these are done.
 	ends, erases, awaits []closing
 }
 
 // closing is called when an account closes. It may be called again for the same account.
 type closing func(ctx context.Context, account string) error
 
-// toDo is a process with the view that lists what is due.
+// toDo is a process with the view of its due items.
 type toDo struct {
 	process string
 	view    readmodel.ToDo
@@ -92,14 +91,14 @@ type toDo struct {
 // carryOut carries out an item of a to-do list.
 type carryOut func(ctx context.Context, item todo.Item) (eventlog.Position, error)
 
-// byStream returns what carries out an item that is known by its stream.
+// byStream returns a carryOut that identifies an item by its stream.
 func byStream(do func(ctx context.Context, stream string, cause uuid.UUID) (eventlog.Position, error)) carryOut {
 	return func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
 		return do(ctx, item.Stream, item.Cause)
 	}
 }
 
-// byID returns what carries out an item that is known by its id.
+// byID returns a carryOut that identifies an item by its id.
 func byID(do func(ctx context.Context, id string, cause uuid.UUID) (eventlog.Position, error)) carryOut {
 	return func(ctx context.Context, item todo.Item) (eventlog.Position, error) {
 		return do(ctx, item.ID, item.Cause)
@@ -114,7 +113,8 @@ type job struct {
 	run     func(ctx context.Context) error
 }
 
-// allSlices is the only list of slices. They are opened in this order: a slice may use the commands of one before it.
+// allSlices is the only list of slices. They are opened in this order, because a slice may use the commands of an
+// earlier one.
 func allSlices(p *parts) []slice {
 	return []slice{
 		accountsSlice(&p.coreParts, &p.sharedParts),
@@ -190,7 +190,7 @@ func openSlices(p *parts) (service, error) {
 	return all, requireReadModels(p.projector, all)
 }
 
-// requireReadModels returns an error if a route or a process names a read model or a view that no slice has, or if two
+// requireReadModels returns an error if a route or a process uses a read model or a view that no slice has, or if two
 // processes have the same name.
 func requireReadModels(projector *feed.Projector, all service) error {
 	for _, route := range slices.Concat(all.public, all.admin) {
@@ -211,7 +211,7 @@ func requireReadModels(projector *feed.Projector, all service) error {
 	return nil
 }
 
-// parts are what the slices rest on. Each slice is given those that it names in allSlices, as pointers, because the
+// parts are the parts that slices depend on. Each slice gets its own selection in allSlices, as pointers, because the
 // slices are listed before the parts are open.
 type parts struct {
 	coreParts
@@ -222,7 +222,7 @@ type parts struct {
 	sharedParts
 }
 
-// coreParts are what commands, readers and checks need.
+// coreParts are the parts for commands, readers and checks.
 type coreParts struct {
 	cfg       Config
 	log       *slog.Logger
@@ -235,27 +235,27 @@ type coreParts struct {
 	identity  eventlog.Identity // of the log
 	keys      *pgkeys.Keyring
 	projector *feed.Projector
-	rates     *rates.Limiter // of what appends to the log
+	rates     *rates.Limiter // of requests that append to the log
 }
 
-// statusParts show how this instance is.
+// statusParts are the parts with the state of this instance.
 type statusParts struct {
 	readiness readiness
 	health    *health.Board
-	openAlert *openalerts.API // reads what is open
+	openAlert *openalerts.API // reads open alerts
 	drain     *drain
 }
 
-// storeParts are where data is stored.
+// storeParts are the stores of data.
 type storeParts struct {
 	folder   *datafolder.Folder
 	pool     *pgxpool.Pool
-	database chan struct{}       // is closed when Postgres has answered, and what is in it fits
-	locks    *pglist.LeaderLocks // of the to-do workers, and of what else one instance does for all
-	keyring  *keyring.Keyring    // knows which keyring is the log's
+	database chan struct{}       // closed when Postgres has answered and is verified
+	locks    *pglist.LeaderLocks // of the to-do workers, and of other work of a single instance
+	keyring  *keyring.Keyring    // the keyring of the log
 	blobs    blobs.Store
-	spool    *spool.Spool // of what is collected
-	uploads  *spool.Spool // of what is received
+	spool    *spool.Spool // of collected replies and clips
+	uploads  *spool.Spool // of uploads
 }
 
 // workerParts are the processes that speak, encode and decode.
@@ -272,14 +272,14 @@ type workerParts struct {
 	decoder   *decode.Pool // of uploads
 }
 
-// providerParts are the servers of others.
+// providerParts are the external providers.
 type providerParts struct {
-	standIns *standIns // the providers for development; nil without
+	standIns *standIns // the providers for development; nil for none
 	payments payments.Gateway
 	notices  notices
 }
 
-// sharedParts are what slices have for others; each slice sets its own.
+// sharedParts are the parts that slices share; each slice sets its own.
 type sharedParts struct {
 	accounts *accounts.Accounts
 	acts     *writeaudit.Acts // of operators and auditors
@@ -288,14 +288,14 @@ type sharedParts struct {
 	ledger   *ledger.Ledger
 	clips    *clips.Clips
 	voices   *voices.Voices
-	// by which an account may name its voices
+	// the names of an account's voices
 	voiceNames *readvoices.API
-	// how accounts have words spoken
+	// the accounts' pronunciations
 	pronunciations *pronunciations.Pronunciations
 	skips          *skips.Skips // the events that operators skip
 	changes        *changes.Notifier
 	wordTimes      *wordtimes.Store
-	// What is done for an account that closes: everything that ends, and then, in this order, what is erased.
+	// For an account that closes: all ends are called, and then the erases in this order.
 	ends, erases []closing
 }
 

@@ -40,7 +40,7 @@ type standIns struct {
 }
 
 // openStandIns starts, in mode dev, the stand-ins for providers that are not configured. Production images lack the
-// program, and recitald runs without it: the drill of a restore runs there in mode dev.
+// program, and recitald runs without it, for the drill of a restore in mode dev.
 func (a *App) openStandIns(ctx context.Context) error {
 	config, err := a.standInsConfig()
 	if err != nil || config == (standins.Config{}) {
@@ -159,7 +159,7 @@ func (s *standIns) restart(context.Context) (*workers.Process, error) {
 	return process, nil
 }
 
-// standInsExit is how long the stand-ins may take to exit after the end of their input.
+// standInsExit is the time for the stand-ins to exit after the end of their input.
 const standInsExit = 5 * time.Second
 
 func serveStandIns(ctx context.Context, process *workers.Process) (useful bool, err error) {
@@ -178,7 +178,7 @@ func serveStandIns(ctx context.Context, process *workers.Process) (useful bool, 
 	return true, nil
 }
 
-// setWebhookURL sets where the payment sandbox sends its webhooks, now and after a restart.
+// setWebhookURL sets the address for the payment sandbox's webhooks, now and after a restart.
 func (s *standIns) setWebhookURL(url string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -210,7 +210,7 @@ func (s *standIns) status(ctx context.Context) (status standins.Status, err erro
 	return status, s.control(ctx, http.MethodGet, "status", nil, &status)
 }
 
-// order has the payment sandbox do something, and returns its status afterwards.
+// order sends an order to the payment sandbox, and returns its status afterwards.
 func (s *standIns) order(ctx context.Context, name string, body []byte) (status standins.Status, err error) {
 	return status, s.control(ctx, http.MethodPost, name, body, &status)
 }
@@ -241,7 +241,7 @@ func (s *standIns) control(ctx context.Context, method, path string, body []byte
 	return json.Unmarshal(answer, into)
 }
 
-// sandboxRoutes returns the routes by which operators drive the payment provider for development.
+// sandboxRoutes returns the routes for controlling the payment provider for development.
 func sandboxRoutes(mode string, standIns *standIns) []web.Route {
 	if mode == modeProd {
 		return nil
@@ -297,7 +297,7 @@ func (c sandboxControl) carryOut(name string) func(*web.Call, sandboxOrder) (web
 	}
 }
 
-// passOn answers a request with what the sandbox answers it.
+// passOn answers a request with the sandbox's answer.
 func (c sandboxControl) passOn(ctx context.Context, method, name string, body []byte) (web.Reply, error) {
 	if c.standIns.sandboxURL() == "" {
 		return web.Reply{}, errNoSandbox()

@@ -40,12 +40,12 @@ func (a *App) openPostgres(ctx context.Context) error {
 		a.onClose("Postgres", cluster.Close)
 		url = cluster.URL()
 	}
-	entrance, err := postgres.NewPool(ctx, url, a.instance())
+	bootstrapPool, err := postgres.NewPool(ctx, url, a.instance())
 	if err != nil {
 		return err
 	}
-	a.entrance = entrance
-	a.onClose("the first connections to Postgres", func() error { entrance.Close(); return nil })
+	a.bootstrapPool = bootstrapPool
+	a.onClose("the first connections to Postgres", func() error { bootstrapPool.Close(); return nil })
 	pool, release, hold, err := postgres.NewHeldPool(ctx, url, a.instance())
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func (a *App) openKeyring(context.Context) (err error) {
 		return err
 	}
 	a.journal.Keys, a.journal.Unsealed = a.keys, a.unsealed
-	a.found, err = pgkeys.New(pgkeys.Config{Pool: a.entrance, MasterKey: a.secrets.master, Logger: a.log})
+	a.found, err = pgkeys.New(pgkeys.Config{Pool: a.bootstrapPool, MasterKey: a.secrets.master, Logger: a.log})
 	a.keyring = commands.New(a.journal, a.found, a.log, time.Now)
 	return err
 }
@@ -74,13 +74,13 @@ func (a *App) unsealed(err error) {
 }
 
 const (
-	// answerTimeout is how long an available Postgres may take to answer.
+	// answerTimeout is the time for an available Postgres to answer.
 	answerTimeout = 5 * time.Second
 	databasePause = 500 * time.Millisecond
 )
 
-// openDatabase brings the database up to date. If Postgres is unavailable, or has another keyring than the log's,
-// recitald serves what needs no Postgres and waits in the background.
+// openDatabase brings the database up to date. If Postgres is unavailable, or has a keyring other than the log's,
+// recitald serves everything that needs no Postgres and waits in the background.
 func (a *App) openDatabase(ctx context.Context) error {
 	a.database = make(chan struct{})
 	err := errKeyringWaits
@@ -98,8 +98,8 @@ func (a *App) openDatabase(ctx context.Context) error {
 	return nil
 }
 
-// watchDatabase waits until the database can be used, and then watches that it stays the same: one that was emptied or
-// replaced is used again only when it has the log's keyring. reason is why it must wait, or nil.
+// watchDatabase waits until the database can be used, and then watches for its replacement: an emptied or replaced
+// database is used again only when it has the log's keyring. reason is the reason for the wait, or nil.
 func (a *App) watchDatabase(ctx context.Context, reason error) error {
 	for {
 		if reason != nil {
@@ -117,7 +117,7 @@ func (a *App) watchDatabase(ctx context.Context, reason error) error {
 	}
 }
 
-// awaitReplacement returns an error once the database is no longer the one that was prepared, and nil when ctx ends.
+// awaitReplacement returns an error once the prepared database was replaced, or nil when ctx ends.
 func (a *App) awaitReplacement(ctx context.Context) error {
 	for {
 		select {
@@ -142,10 +142,10 @@ func (a *App) awaitReplacement(ctx context.Context) error {
 func (a *App) prepareDatabase(ctx context.Context) error {
 	brief, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	if err := a.entrance.Ping(brief); err != nil {
+	if err := a.bootstrapPool.Ping(brief); err != nil {
 		return fmt.Errorf("connecting to Postgres: %w", err)
 	}
-	if err := migrations.Up(ctx, a.entrance); err != nil {
+	if err := migrations.Up(ctx, a.bootstrapPool); err != nil {
 		return err
 	}
 	if err := a.compareWithTable(ctx); err != nil {
@@ -170,8 +170,8 @@ func (a *App) prepareDatabase(ctx context.Context) error {
 	return nil
 }
 
-// awaitDatabase returns nil once the database is prepared, and an error if recitald cannot continue with it. reason is
-// why it must wait.
+// awaitDatabase waits until the database is prepared. It returns an error if recitald cannot continue with it. reason
+// is the reason for the wait.
 func (a *App) awaitDatabase(ctx context.Context, reason error) error {
 	for {
 		select {
@@ -184,7 +184,7 @@ func (a *App) awaitDatabase(ctx context.Context, reason error) error {
 		case err == nil:
 			a.log.Info("Postgres is there")
 			return nil
-		case postgres.IsMissing(err) && a.knownKeyring != "": // it is being created again
+		case postgres.IsMissing(err) && a.knownKeyring != "": // it is being recreated
 		case ctx.Err() == nil && !mayPass(err):
 			return err
 		case isForeign(err) != isForeign(reason):
@@ -194,7 +194,7 @@ func (a *App) awaitDatabase(ctx context.Context, reason error) error {
 	}
 }
 
-// mayPass reports whether an error of preparing the database may go away by itself.
+// mayPass reports whether an error of preparing the database may be temporary.
 func mayPass(err error) bool {
 	return postgres.IsAway(err) || isForeign(err) || errors.Is(err, errKeyringWaits) ||
 		errors.Is(err, eventlog.ErrUnavailable)
@@ -238,8 +238,8 @@ func (a *App) openSpool(context.Context) (err error) {
 	return err
 }
 
-// openBlobs opens the blobs of this log, in S3 or in a folder. The log's id is part of their address, so a recitald
-// that is started with another log by mistake never sweeps them.
+// openBlobs opens the blobs of this log, in S3 or in a folder. The log's id is part of their address, so that a
+// recitald with another log never sweeps them by mistake.
 func (a *App) openBlobs(ctx context.Context) error {
 	store, err := a.openConfiguredStore(ctx)
 	if err != nil {
@@ -337,8 +337,7 @@ func (w *watchedBlobs) collectors() []prometheus.Collector {
 	return []prometheus.Collector{w.took, w.answers}
 }
 
-// note records the outcome of an operation. A cancelled one says nothing about the store; one that timed out means that
-// the store is too slow.
+// note records the outcome of an operation. A cancelled one is ignored; a timeout means that the store is too slow.
 func (w *watchedBlobs) note(operation string, begun time.Time, err error) {
 	outcome, silent := "done", false
 	switch {
@@ -362,7 +361,7 @@ func (w *watchedBlobs) note(operation string, begun time.Time, err error) {
 	}
 }
 
-// isSilent reports whether the store does not answer, and since when.
+// isSilent reports whether the store does not answer, with the start of the silence.
 func (w *watchedBlobs) isSilent() (since time.Time, is bool) {
 	if at := w.since.Load(); at != nil {
 		since = *at
@@ -416,14 +415,14 @@ func (w *watchedBlobs) List(ctx context.Context, prefix string) iter.Seq2[blobs.
 	}
 }
 
-// nobodysBlobs is a prefix that no blob has, so that listing it costs one request.
-const nobodysBlobs = "nobody-"
+// noBlobs is a prefix without blobs, so that listing it costs one request.
+const noBlobs = "nobody-"
 
-// lookAtBlobs finds out whether the store answers, even if it is not in use.
+// lookAtBlobs checks whether the store answers, even if it is not in use.
 func (w *watchedBlobs) lookAtBlobs(ctx context.Context) error {
 	begun := time.Now()
 	var failed error
-	for _, err := range w.Store.List(ctx, nobodysBlobs) {
+	for _, err := range w.Store.List(ctx, noBlobs) {
 		failed = err
 	}
 	w.note("look", begun, failed)

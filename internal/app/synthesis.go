@@ -33,7 +33,7 @@ import (
 	writeapi "github.com/recital-tts/recital/writeapi/synthesis"
 )
 
-// wordTimesSweep is how often expired word times are erased, also those of instances that crashed.
+// wordTimesSweep is the interval of erasing expired word times, including those of crashed instances.
 const wordTimesSweep = 30 * time.Second
 
 // synthesisSlice returns the slice of speech.
@@ -118,7 +118,7 @@ func (a *App) startWorkers(context.Context) error {
 	return nil
 }
 
-// onnxRuntime returns the path of ONNX Runtime's library: in mode dev, where make voices puts it, unless it is set.
+// onnxRuntime returns the path of ONNX Runtime's library. In mode dev the default is the path used by make voices.
 func (a *App) onnxRuntime() string {
 	if a.cfg.ONNXRuntime == "" && a.cfg.Mode != modeProd {
 		return a.folder.Path("onnxruntime", "libonnxruntime.so")
@@ -126,7 +126,7 @@ func (a *App) onnxRuntime() string {
 	return a.cfg.ONNXRuntime
 }
 
-// openJapanese prepares the process that reads Japanese, which lies beside speechworker. recitald runs without it.
+// openJapanese prepares the process that reads Japanese, in the folder of speechworker. recitald runs without it.
 func (a *App) openJapanese(path string) {
 	if _, err := os.Stat(path); err != nil {
 		a.log.Warn("there is no program japanesereader beside speechworker, so that Japanese is spoken without the readings "+
@@ -235,7 +235,7 @@ func (a *App) workerChecks() []health.Check {
 		})}
 }
 
-// crashCheck returns the check that workers do not die again and again. worst is the state if none is alive.
+// crashCheck returns the check that workers do not die repeatedly. worst is the state if none is alive.
 func crashCheck(
 	condition alert.Condition, worst health.State, within time.Duration, stats func() workerPool,
 ) health.Check {
@@ -273,7 +273,7 @@ func failureCheck(condition alert.Condition, limit float64, count func() health.
 		}}
 }
 
-// longestRecording is the maximum length of a recording that is aligned.
+// longestRecording is the maximum length of an aligned recording.
 const longestRecording = 10 * time.Minute
 
 // alignmentSlice returns the slice of finding words in recordings.
@@ -296,7 +296,7 @@ func alignmentSlice(core *coreParts, workers *workerParts) slice {
 	}
 }
 
-// pronunciationsSlice returns the slice of how accounts have words spoken.
+// pronunciationsSlice returns the slice of accounts' pronunciations.
 func pronunciationsSlice(core *coreParts, shared *sharedParts) slice {
 	return slice{
 		name:   "pronunciations",
@@ -312,7 +312,7 @@ func pronunciationsSlice(core *coreParts, shared *sharedParts) slice {
 	}
 }
 
-// feedbackSlice returns the slice of what clients think of a synthesis.
+// feedbackSlice returns the slice of clients' feedback on syntheses.
 func feedbackSlice(core *coreParts) slice {
 	return slice{
 		name:   "feedback",

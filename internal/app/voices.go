@@ -88,7 +88,7 @@ func voicesSlice(core *coreParts, stores *storeParts, workers *workerParts, shar
 	}
 }
 
-// voiceSweep returns a function that removes blobs that crashes have left.
+// voiceSweep returns a function that removes blobs left by crashes.
 func voiceSweep(log *slog.Logger, voices *commands.Voices) func(context.Context) error {
 	return func(ctx context.Context) error {
 		removed, err := voices.Sweep(ctx)
@@ -99,8 +99,8 @@ func voiceSweep(log *slog.Logger, voices *commands.Voices) func(context.Context)
 	}
 }
 
-// bases returns the installed voices of which clones may be made. Like a system voice, a clone is not to wait for the
-// only stream of a voice.
+// bases returns the installed voices that can be cloned. Like a system voice, a clone must not wait for the only stream
+// of a voice.
 func (w *workerParts) bases() []speech.Voice {
 	streams := w.installed.Running()
 	return slices.DeleteFunc(w.catalogue.Voices(), func(v speech.Voice) bool {
@@ -109,10 +109,11 @@ func (w *workerParts) bases() []speech.Voice {
 	})
 }
 
-// longestChecked is the maximum length of a recording that is checked.
+// longestChecked is the maximum length of a checked recording.
 const longestChecked = time.Hour
 
-// followPackages is how often the installed voices are read, which costs little: there is hardly ever anything new.
+// followPackages is the interval of reading new events of installed voices, which is cheap because there are hardly
+// any.
 const followPackages = 2 * time.Second
 
 // packagesSlice returns the slice of voices that operators install.

@@ -18,7 +18,7 @@ import (
 	"github.com/recital-tts/recital/internal/providers/signin"
 )
 
-// Config says which stand-ins are started: those that are not nil. A later Config changes the address of webhooks only.
+// Config selects the stand-ins to start, which are not nil. A later Config changes the address of webhooks only.
 type Config struct {
 	Payments *Payments `json:"payments,omitempty"`
 	SignIn   *SignIn   `json:"sign_in,omitempty"`

@@ -74,7 +74,7 @@ func AdminRoutes() ([]web.Route, error) {
 			web.ReturnsNothing(302, web.Sends("location", "cache-control")))), nil
 }
 
-// What the rows of pages and assets have in common.
+// Parts of the routes of pages and assets.
 var (
 	tag            = web.Tag("Console")
 	sends, maySend = web.Sends("etag", "cache-control"), web.MaySend("content-encoding")
@@ -82,7 +82,7 @@ var (
 	html           = web.ReturnsMedia([]string{"text/html"}, sends, maySend, web.Sends("content-security-policy"))
 )
 
-// rows returns the routes of the page, which is for whom it says.
+// rows returns the routes of the console. The description names its users.
 func (s *site) rows(description string) []web.Route {
 	public := web.Public()
 	return []web.Route{

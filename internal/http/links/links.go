@@ -1,5 +1,4 @@
-// Package links builds the absolute URLs in replies. Some of them are signed: whoever has such a URL can read its
-// target without an API key.
+// Package links builds the absolute URLs in replies. A signed URL gives access to its target without an API key.
 package links
 
 import (
@@ -32,8 +31,8 @@ func (l Links) To(host, path string) string {
 	return (&url.URL{Scheme: "http", Host: host}).String() + path
 }
 
-// Purpose is what a signature permits. It is signed together with an id, so that a signature for one purpose is
-// invalid for another.
+// Purpose is the permission that a signature grants. It is signed together with an id, so that a signature for one
+// purpose is invalid for another.
 type Purpose string
 
 // Signed returns the URL of a path with a signature, for the parameter sig of its route.

@@ -22,7 +22,7 @@ type File struct {
 	closed  bool
 }
 
-// Write appends to the file. Errors: ErrTooLarge, ErrFull, and those of the disk.
+// Write appends to the file. Errors: ErrTooLarge, ErrFull, and disk errors.
 func (f *File) Write(p []byte) (int, error) {
 	size := f.size + int64(len(p))
 	small, err := f.spool.extend(f, size)
@@ -128,7 +128,7 @@ func (f *File) WriteTo(w io.Writer) (int64, error) {
 	return io.Copy(w, io.NewSectionReader(f.disk, 0, f.size))
 }
 
-// Finish gives back what was claimed and not needed. Nothing is written afterwards.
+// Finish returns the unused part of the claim. The file must not be written to afterwards.
 func (f *File) Finish() {
 	f.spool.mu.Lock()
 	defer f.spool.mu.Unlock()
@@ -137,7 +137,7 @@ func (f *File) Finish() {
 	}
 }
 
-// Close erases the file and gives back what it has claimed. It may be called again.
+// Close erases the file and returns its claim. It may be called again.
 func (f *File) Close() {
 	s := f.spool
 	s.mu.Lock()

@@ -1,6 +1,6 @@
-// Package spool keeps replies that are collected before they are sent, and what clients upload: what is small in
-// memory, all else in files without a name, which end with the process. All of them have one budget, so that what slow
-// clients hold is bounded.
+// Package spool stores uploads, and replies that must be complete before they are sent. Small ones are in memory, the
+// others in unnamed files, which disappear with the process. They share one budget, which bounds the storage that slow
+// clients can occupy.
 package spool
 
 import (
@@ -50,8 +50,7 @@ type Spool struct {
 	small   int              // files in memory
 }
 
-// Open creates the folder, and removes what a process left there that was killed between creating a file and removing
-// its name.
+// Open creates the folder, and removes the files of processes that were killed before they could unlink them.
 func Open(cfg Config) (*Spool, error) {
 	if cfg.MaxFile <= 0 || cfg.Budget < cfg.MaxFile {
 		return nil, errors.New("opening the spool: its budget is less than the largest file")
@@ -71,7 +70,7 @@ func Open(cfg Config) (*Spool, error) {
 	return &Spool{cfg: cfg, owners: map[string]int64{}}, nil
 }
 
-// Create returns an empty file that is expected to have at most so many bytes, and may have up to Config.MaxFile.
+// Create returns an empty file, which may grow to Config.MaxFile, and reserves the expected number of bytes for it.
 // Errors: ErrFull, ErrShare. The file must be closed.
 func (s *Spool) Create(owner string, expected int64) (*File, error) {
 	expected = min(max(expected, 0), s.cfg.MaxFile)

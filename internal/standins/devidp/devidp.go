@@ -182,7 +182,7 @@ type grant struct {
 	expiresAt time.Time
 }
 
-// accepts reports whether a PKCE verifier is that of the grant.
+// accepts reports whether a PKCE verifier matches the grant.
 func (g grant) accepts(verifier string) bool {
 	sum := sha256.Sum256([]byte(verifier))
 	return subtle.ConstantTimeCompare([]byte(base64.RawURLEncoding.EncodeToString(sum[:])), []byte(g.challenge)) == 1

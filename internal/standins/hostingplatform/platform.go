@@ -21,7 +21,7 @@ import (
 	"github.com/recital-tts/recital/internal/standins"
 )
 
-// Config is what a Platform needs.
+// Config configures a Platform.
 type Config struct {
 	Address      string // on loopback, by default on a free port; where the port is taken, a free one is used
 	ClientID     string
@@ -421,5 +421,5 @@ func (p *Platform) home(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy",
 		"default-src 'none'; style-src 'unsafe-inline'; form-action *; frame-ancestors 'none'")
-	_ = page.Execute(w, p.installations) // a browser that has gone sees nothing
+	_ = page.Execute(w, p.installations) // the browser may have gone
 }

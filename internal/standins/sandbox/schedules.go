@@ -186,7 +186,7 @@ func (w *work) readPhase(f *form.Form, begin unix) (*phase, error) {
 	return p, nil
 }
 
-// giveDiscounts sets the discounts of a subscription to those of a phase.
+// giveDiscounts sets a subscription's discounts to the phase's.
 func (w *work) giveDiscounts(s *subscription, p *phase) {
 	s.Discounts = []string{}
 	for _, d := range p.Discounts {

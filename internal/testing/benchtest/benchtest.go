@@ -1,4 +1,4 @@
-// Package benchtest reports the results of benchmarks, with those of a bare baseline next to ours. The program in the
+// Package benchtest reports the results of benchmarks next to a bare baseline. The program in the
 // subfolder table prints them as a table, beside the targets that are set there.
 package benchtest
 
@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Compare reports our figure and that of the baseline, which was measured in the same run.
+// Compare reports our figure and the baseline's, measured in the same run.
 func Compare(b *testing.B, unit string, ours, bare float64) {
 	b.Helper()
 	b.ReportMetric(ours, unit)

@@ -22,7 +22,7 @@ import (
 //go:embed targets.tsv
 var listed string
 
-// target is what a figure of some benchmarks has to be. A ratio is ours to the baseline's.
+// target is the required value of a figure of some benchmarks. A ratio is ours to the baseline's.
 type target struct {
 	folder, benchmark, figure string // benchmark is a pattern of path.Match
 	ratio, atLeast            bool

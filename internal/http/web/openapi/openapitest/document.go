@@ -119,7 +119,7 @@ func (d *Document) CheckHead(
 	return schemaOf(reply, header.Get("Content-Type"))
 }
 
-// checkUnknown: what is not described must not be served.
+// checkUnknown refuses replies of operations that are not described, except for the errors of unknown routes.
 func checkUnknown(status int) error {
 	if status == http.StatusNotFound || status == http.StatusMethodNotAllowed || status == http.StatusServiceUnavailable {
 		return nil
@@ -127,7 +127,7 @@ func checkUnknown(status int) error {
 	return fmt.Errorf("no such operation is described, but it is answered with %d", status)
 }
 
-// unforeseen are the statuses that any reply may have: what the default reply is for.
+// unforeseen lists the statuses that any operation may return. The default reply describes them.
 var unforeseen = []int{
 	http.StatusRequestTimeout, http.StatusRequestHeaderFieldsTooLarge, http.StatusInternalServerError,
 	http.StatusGatewayTimeout,
@@ -158,11 +158,11 @@ func checkHeaders(reply *openapi3.Response, header http.Header) error {
 	return nil
 }
 
-// everywhere are the x- headers that every reply has.
+// everywhere lists the x- headers of every reply.
 var everywhere = []string{"X-Request-Id", "X-Content-Type-Options"}
 
-// undescribed looks for an x- header without a description. Errors may have the headers of other replies: what was
-// known when the handler failed.
+// undescribed looks for an x- header without a description. Errors may have headers of other replies, which the handler
+// set before it failed.
 func (o operation) undescribed(reply *openapi3.Response, status int, header http.Header) (name string, found bool) {
 	known := slices.Clone(everywhere)
 	for _, ref := range o.Responses.Map() {

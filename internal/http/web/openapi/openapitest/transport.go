@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// Tests are what *testing.M is.
+// Tests is implemented by *testing.M.
 type Tests interface{ Run() int }
 
-// Checked has the replies to http.DefaultClient, and to clients of Through, checked while tests run: those of every
-// server that describes itself at /openapi.json. The tests fail when a reply was not as described.
+// Checked checks replies to http.DefaultClient, and to clients of Through, while tests run, if the server has a
+// description at /openapi.json. The tests fail if a reply differs from it.
 func Checked(m Tests) Tests { return checked{m} }
 
 type checked struct{ tests Tests }
@@ -67,7 +67,7 @@ func (c *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	schema, err := document.CheckHead(request.Method, request.URL, response.StatusCode, response.Header)
 	if err != nil {
-		// Another server may have got the address of one that has ended, and may be one that describes nothing.
+		// Another server, perhaps without a description, may have got the address of one that has ended.
 		fresh := c.found.document(request, true)
 		if fresh == nil {
 			return response, nil
@@ -115,7 +115,7 @@ type findings struct {
 	fetch http.RoundTripper
 
 	mu     sync.Mutex
-	hosts  map[string]*Document // nil for those that describe nothing
+	hosts  map[string]*Document // nil if the server has no description
 	parsed map[[sha256.Size]byte]*Document
 	wrong  []error
 }
