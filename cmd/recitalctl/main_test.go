@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -22,18 +21,18 @@ import (
 const asTool = "RECITALCTL_TEST_AS_TOOL"
 
 // speechworker is the real binary; recitald is in the same folder.
-var speechworker string
+var speechworker bintest.Program
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asTool) != "" {
 		main()
 	}
-	folder, remove, err := bintest.Folder("recitald", "speechworker", "neuralworker", "standins")
+	program, remove, err := bintest.Build("speechworker", "recitald", "neuralworker", "standins")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	speechworker = filepath.Join(folder, "speechworker")
+	speechworker = program
 	code := openapitest.Checked(m).Run()
 	remove()
 	os.Exit(code)
@@ -68,7 +67,7 @@ func startRecitald(t *testing.T, changes ...func(*app.Config)) (a *app.App, data
 	dataDir = pgtest.DataDir(t)
 	config := app.Config{
 		Mode: "dev", HTTPAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", StandInsAddr: "127.0.0.1:0", DataDir: dataDir,
-		SpeechWorker: speechworker, LongestStream: time.Minute, Engines: 1, Codecs: 1,
+		SpeechWorker: speechworker.Path(), LongestStream: time.Minute, Engines: 1, Codecs: 1,
 	}
 	for _, change := range changes {
 		change(&config)

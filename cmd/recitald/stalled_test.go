@@ -84,7 +84,7 @@ func TestAnInstanceServesWithoutItsSecondEngine(t *testing.T) {
 	data := dataFolder(t)
 	broken, wrapper := filepath.Join(data, "broken"), filepath.Join(data, "wrapper")
 	script := fmt.Sprintf("#!/bin/sh\n[ \"$1\" = flite ] && [ -e '%s' ] && exit 1\nexec '%s' \"$@\"\n", broken,
-		filepath.Join(filepath.Dir(recitaldBinary), "speechworker"))
+		recitaldBinary.Beside("speechworker").Path())
 	require.NoError(t, os.WriteFile(wrapper, []byte(script), 0o755))
 	s := start(t, data, "--speechworker="+wrapper)
 	c := s.openAccount("indie")

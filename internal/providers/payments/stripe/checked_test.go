@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/stripe/stripe-go/v84"
+
+	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
 // requestChecker is a running stripe-mock. It knows the description of the API, and nothing else: requests that it
@@ -114,6 +116,7 @@ func (m *requestChecker) Stop() {
 // Checked returns the address of a server that answers like the one at url, and has every request checked. The test
 // fails for one that is not a request of the API.
 func (m *requestChecker) Checked(t testing.TB, url string) string {
+	bintest.Watch(t, "../../../../deploy/tools.mod")
 	client := &http.Client{Transport: &http.Transport{}}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
