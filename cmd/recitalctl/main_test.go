@@ -20,14 +20,14 @@ import (
 // asTool in the environment makes this test binary recitalctl.
 const asTool = "RECITALCTL_TEST_AS_TOOL"
 
-// speechworker is the real binary; recitald is in the same folder.
+// speechworker is the real binary; recitald and recitalctl are in the same folder.
 var speechworker bintest.Program
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asTool) != "" {
 		main()
 	}
-	program, remove, err := bintest.Build("speechworker", "recitald", "neuralworker", "standins")
+	program, remove, err := bintest.Build("speechworker", "recitald", "recitalctl", "neuralworker", "standins")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -48,8 +48,8 @@ type ran struct {
 func recitalctl(t *testing.T, environment []string, args ...string) ran {
 	t.Helper()
 	var out, notes bytes.Buffer
-	tool := exec.CommandContext(t.Context(), os.Args[0], args...)
-	tool.Env = append(environment, asTool+"=1")
+	tool := exec.CommandContext(t.Context(), speechworker.Beside("recitalctl").Path(), args...)
+	tool.Env = append([]string{}, environment...) // no settings are none, and not those of the test
 	tool.Dir = t.TempDir()
 	tool.Stdout, tool.Stderr = &out, &notes
 	err := tool.Run()

@@ -33,6 +33,9 @@ func TestACodecThatStallsCostsItsStreamsAlone(t *testing.T) {
 }
 
 func TestASocketWhoseCodecDiesDoesNotEndWell(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	// given a session in the middle of more audio than the kernel buffers for its client
 	s := start(t, dataFolder(t))
