@@ -20,8 +20,8 @@ type Program struct {
 	all  []string // the names of the programs that are needed
 }
 
-// Path returns the path of the program. It looks at all that are needed, because the go command, which keeps the results
-// of tests, runs them again when a file that they looked at has changed, and does not know what they start.
+// Path returns the path of the program. It looks at all that are needed, because the go command, which keeps the
+// results of tests, runs them again when a file that they looked at has changed, and does not know what they start.
 func (p Program) Path() string {
 	_ = os.Getenv(Variable)
 	for _, name := range p.all {
