@@ -23,8 +23,11 @@ unwatched = $(foreach package,$(UNWATCHED),-gcflags=$(package)=-race=false)
 # detector and of the shortened ones, more packages, too. In full, fewer do: services that share a processor with ten
 # others exceed their own time limits, and their retries cost more than running at once saves. Lint vets, and nobody
 # debugs what is deleted after the test: a third of all went into both.
+# In full, all tests run; otherwise, the go command keeps the results of packages of which nothing has changed that they
+# contain, open or look at. Programs that they start belong to that (internal/testing/bintest).
 AT_ONCE = $(if $(FULL),2,4)
-TEST = $(GO) test -count=1 -parallel $(AT_ONCE) -vet off -ldflags '-s -w' -timeout $(TEST_TIMEOUT)
+TEST = $(GO) test -parallel $(AT_ONCE) -vet off -ldflags '-s -w' -timeout $(TEST_TIMEOUT)
+IN_FULL = $(TEST) -count=1
 TEST_TIMEOUT ?= 60m
 BENCH ?= .
 BENCH_TIME ?= 1s
@@ -56,6 +59,7 @@ export GOFLAGS := $(filter-out -trimpath,$(shell $(GO) env GOFLAGS)) -trimpath
 # Tests take the binaries that make has built, and benchmarks a regular expression in which nothing is expanded.
 test test-long bench soak storm clients fixture fuzz: export RECITAL_TEST_BINARIES := $(CURDIR)/bin
 test test-long: export TMPDIR ?= $(shell deploy/scratch.sh)
+test: export RECITAL_TEST_RUN := $(shell date +%s%N)
 test: SHELL := bash
 test: .SHELLFLAGS := -o pipefail -c
 # A program with the race detector waits a second for races when it ends, and tests start many of them.
@@ -77,10 +81,17 @@ deps-long: ## install what the longest tests need as well
 # Programs that tests run later are built beside what comes first.
 build_tools = for tool in versitygw stripe-mock; do $(GO) tool -modfile=deploy/tools.mod -n $$tool; done >/dev/null 2>&1
 
+# go build touches programs that are as they were. With their former time, tests that start them need not run again.
+keep_times = for program in bin/*; do \
+	built=bin/.$${program\#bin/}.built; id=$$($(GO) tool buildid $$program); \
+	[ "$$id" = "$$(cat $$built 2>/dev/null)" ] || echo "$$id" >$$built; \
+	touch -r $$built $$program; done
+
 build: ## build the binaries into bin/
 	CGO_ENABLED=0 $(GO) build -o bin/ ./cmd/recitald ./cmd/recitalctl ./cmd/standins \
 		./cmd/japanesereader
 	CGO_ENABLED=1 $(GO) build -o bin/ ./cmd/speechworker ./cmd/neuralworker
+	@$(keep_times)
 
 run: deps build ## install, build and start everything on an embedded default; Ctrl-C stops it
 	@exec bin/recitald
@@ -111,12 +122,12 @@ test-long: deps-long ## run all tests once in full, all that runs concurrently u
 	@$(MAKE) --no-print-directory test FULL=1
 
 test-long-race:
-	@$(TEST) -p 3 -race $(unwatched) $(call packages_in,$(RACE),$(RACE_SHORTENED)); others=$$?; \
-	$(TEST) -p 3 -race -short $(unwatched) $(call packages_in,$(RACE_SHORTENED)) && exit $$others
+	@$(IN_FULL) -p 3 -race $(unwatched) $(call packages_in,$(RACE),$(RACE_SHORTENED)); others=$$?; \
+	$(IN_FULL) -p 3 -race -short $(unwatched) $(call packages_in,$(RACE_SHORTENED)) && exit $$others
 
 test-long-plain: AT_ONCE = 3
 test-long-plain:
-	@$(TEST) $(call packages_not_in,$(RACE)) $(call packages_in,$(RACE_SHORTENED))
+	@$(IN_FULL) $(call packages_not_in,$(RACE)) $(call packages_in,$(RACE_SHORTENED))
 
 lint: deps ## check the format, the code with golangci-lint, and the alert rules
 	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "not formatted (run gofmt -w):"; echo "$$unformatted"; exit 1; }

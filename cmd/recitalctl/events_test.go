@@ -28,7 +28,7 @@ func recitaldAt(t *testing.T, dataDir, admin, eventStore string) *app.App {
 func devConfig(dataDir, admin, eventStore string) app.Config {
 	return app.Config{
 		Mode: "dev", HTTPAddr: "127.0.0.1:0", AdminAddr: admin, StandInsAddr: "127.0.0.1:0",
-		DataDir: dataDir, SpeechWorker: speechworker, Engines: 1, Codecs: 1, EventStore: eventStore,
+		DataDir: dataDir, SpeechWorker: speechworker.Path(), Engines: 1, Codecs: 1, EventStore: eventStore,
 		LongestStream: time.Minute,
 	}
 }

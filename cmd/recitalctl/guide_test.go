@@ -272,7 +272,7 @@ func (r *reader) place(text string) string { return strings.NewReplacer(r.places
 
 func (r *reader) environment() []string {
 	environment := []string{
-		"PATH=" + filepath.Join(r.here, "bin") + ":" + filepath.Dir(speechworker) + ":" + os.Getenv("PATH"),
+		"PATH=" + filepath.Join(r.here, "bin") + ":" + filepath.Dir(speechworker.Path()) + ":" + os.Getenv("PATH"),
 		"HOME=" + r.here, asTool + "=1",
 		r.place("RECITAL_DATA_DIR=/var/lib/recital"),
 	}

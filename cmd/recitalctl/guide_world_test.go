@@ -108,7 +108,7 @@ func (s *service) start() (serving datafolder.Addresses) {
 	require.NoError(s.t, err)
 	defer log.Close()
 	s.command = exec.Command("bash", "-c",
-		"set -a; . "+s.settings+"; exec "+filepath.Join(filepath.Dir(speechworker), "recitald"))
+		"set -a; . "+s.settings+"; exec "+speechworker.Beside("recitald").Path())
 	s.command.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "RECITAL_STANDINS_ADDR=127.0.0.1:0",
 		"RECITAL_ENGINES=1", "RECITAL_CODECS=1", "TMPDIR=" + os.TempDir(),

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -21,19 +20,19 @@ import (
 // asTool in the environment makes this test binary recitalctl.
 const asTool = "RECITALCTL_TEST_AS_TOOL"
 
-// speechworker is the real binary; recitald is in the same folder.
-var speechworker string
+// speechworker is the real binary; recitald and recitalctl are in the same folder.
+var speechworker bintest.Program
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asTool) != "" {
 		main()
 	}
-	folder, remove, err := bintest.Folder("recitald", "speechworker", "neuralworker", "standins")
+	program, remove, err := bintest.Build("speechworker", "recitald", "recitalctl", "neuralworker", "standins")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	speechworker = filepath.Join(folder, "speechworker")
+	speechworker = program
 	code := openapitest.Checked(m).Run()
 	remove()
 	os.Exit(code)
@@ -49,8 +48,8 @@ type ran struct {
 func recitalctl(t *testing.T, environment []string, args ...string) ran {
 	t.Helper()
 	var out, notes bytes.Buffer
-	tool := exec.CommandContext(t.Context(), os.Args[0], args...)
-	tool.Env = append(environment, asTool+"=1")
+	tool := exec.CommandContext(t.Context(), speechworker.Beside("recitalctl").Path(), args...)
+	tool.Env = append([]string{}, environment...) // no settings are none, and not those of the test
 	tool.Dir = t.TempDir()
 	tool.Stdout, tool.Stderr = &out, &notes
 	err := tool.Run()
@@ -67,7 +66,7 @@ func startRecitald(t *testing.T, changes ...func(*app.Config)) (a *app.App, data
 	dataDir = pgtest.DataDir(t)
 	config := app.Config{
 		Mode: "dev", HTTPAddr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", StandInsAddr: "127.0.0.1:0", DataDir: dataDir,
-		SpeechWorker: speechworker, LongestStream: time.Minute, Engines: 1, Codecs: 1,
+		SpeechWorker: speechworker.Path(), LongestStream: time.Minute, Engines: 1, Codecs: 1,
 	}
 	for _, change := range changes {
 		change(&config)

@@ -33,8 +33,8 @@ type merchant struct {
 
 func openProvider(t *testing.T) *merchant {
 	t.Helper()
-	program := filepath.Join(filepath.Dir(speechworker), "standins")
-	process, started, err := standins.Start(workers.Command{Path: program, Alone: true}, standins.Config{
+	program := speechworker.Beside("standins")
+	process, started, err := standins.Start(workers.Command{Path: program.Path(), Alone: true}, standins.Config{
 		Payments: &standins.Payments{File: filepath.Join(t.TempDir(), "sandbox.jsonl"), Address: "127.0.0.1:0",
 			Key: providerKey, WebhookSecret: "whsec_of_nobody"},
 	})

@@ -39,7 +39,7 @@ func startProcess(t *testing.T, dataDir string) *recitald {
 	require.NoError(t, err)
 	defer output.Close()
 	r := &recitald{ended: make(chan struct{})}
-	r.command = exec.Command(filepath.Join(filepath.Dir(speechworker), "recitald"), "--http-addr=127.0.0.1:0",
+	r.command = exec.Command(speechworker.Beside("recitald").Path(), "--http-addr=127.0.0.1:0",
 		"--admin-addr=127.0.0.1:0", "--standins-addr=127.0.0.1:0", "--data-dir="+dataDir, "--engines=1", "--codecs=1")
 	r.command.Env = bintest.Environment()
 	r.command.Stdout, r.command.Stderr = output, output

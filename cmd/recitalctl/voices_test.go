@@ -14,6 +14,7 @@ import (
 	"github.com/recital-tts/recital/internal/app"
 	"github.com/recital-tts/recital/internal/speech/neural/neuraltest"
 	"github.com/recital-tts/recital/internal/speech/voicepack"
+	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
 func TestAVoiceIsInstalledTestedAndRemoved(t *testing.T) {
@@ -76,6 +77,7 @@ func TestVoicesThatMakeFetches(t *testing.T) {
 	manifests, err := filepath.Glob("../../deploy/voices/*.json")
 	require.NoError(t, err)
 	require.NotEmpty(t, manifests)
+	bintest.Watch(t, "../../deploy")
 	for _, path := range manifests {
 		content, err := os.ReadFile(path)
 		require.NoError(t, err)

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -29,7 +28,7 @@ func (s *server) notes(args ...string) string {
 }
 
 func (s *server) tool(args ...string) *exec.Cmd {
-	tool := exec.CommandContext(s.t.Context(), filepath.Join(filepath.Dir(recitaldBinary), "recitalctl"), args...)
+	tool := exec.CommandContext(s.t.Context(), recitaldBinary.Beside("recitalctl").Path(), args...)
 	tool.Env = append(os.Environ(), "RECITAL_ADMIN_ADDR="+strings.TrimPrefix(s.admin, "http://"),
 		"RECITAL_DATA_DIR="+s.data)
 	return tool

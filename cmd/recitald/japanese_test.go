@@ -92,7 +92,7 @@ func TestJapaneseIsSpokenWithoutItsReader(t *testing.T) {
 	}
 	t.Parallel()
 	worker := filepath.Join(t.TempDir(), "speechworker")
-	require.NoError(t, os.Symlink(filepath.Join(filepath.Dir(recitaldBinary), "speechworker"), worker))
+	require.NoError(t, os.Symlink(recitaldBinary.Beside("speechworker").Path(), worker))
 	s := start(t, dataFolder(t), "--speechworker="+worker)
 	c := s.openAccount("free")
 	const text = "東京へ行く。"

@@ -5,15 +5,14 @@ package main_test
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/recital-tts/recital/internal/http/web/openapi/openapitest"
 	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
-// recitaldBinary is the path of recitald, in the same folder as the other programs.
-var recitaldBinary string
+// recitaldBinary is in the same folder as the other programs.
+var recitaldBinary bintest.Program
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
@@ -24,14 +23,14 @@ func run(m *testing.M) int {
 	if folder := os.Getenv(namespaceFolder); folder != "" {
 		return runInNamespace(folder, os.Args[1:])
 	}
-	folder, remove, err := bintest.Folder("recitald", "recitalctl", "speechworker", "neuralworker", "standins",
+	program, remove, err := bintest.Build("recitald", "recitalctl", "speechworker", "neuralworker", "standins",
 		"japanesereader")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	defer remove()
-	recitaldBinary = filepath.Join(folder, "recitald")
+	recitaldBinary = program
 	defer endShared()
 	return openapitest.Checked(m).Run()
 }

@@ -98,8 +98,8 @@ func (s *server) runCurlLine() string {
 // With too low a limit of open files, parts would fail later with obscure errors.
 func TestTooFewFilesAreRefusedWithTheNumberThatIsNeeded(t *testing.T) {
 	t.Parallel()
-	started := exec.Command("sh", "-c", `ulimit -n 100; exec "$@"`, "sh", recitaldBinary, "--data-dir="+t.TempDir(),
-		"--connections=5000")
+	started := exec.Command("sh", "-c", `ulimit -n 100; exec "$@"`, "sh", recitaldBinary.Path(),
+		"--data-dir="+t.TempDir(), "--connections=5000")
 	started.Env = bintest.Environment()
 	said, err := started.CombinedOutput()
 	require.Error(t, err)

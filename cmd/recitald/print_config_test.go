@@ -18,7 +18,7 @@ func TestPrintConfig(t *testing.T) {
 	require.NoError(t, os.WriteFile(secret, []byte("sk_marker\n"), 0o600))
 	recitald := func(flags ...string) (out, notes string, code int) {
 		var printed, noted bytes.Buffer
-		command := exec.CommandContext(t.Context(), recitaldBinary, flags...)
+		command := exec.CommandContext(t.Context(), recitaldBinary.Path(), flags...)
 		command.Dir = folder
 		command.Env = []string{"RECITAL_POSTGRES=postgres://recital:marker@db/recital", "RECITAL_STRIPE_KEY_FILE=" + secret,
 			"RECITAL_STRIPE_WEBHOOK_SECRET=whsec_marker"}

@@ -15,7 +15,7 @@ import (
 
 // combined runs another program of the release and returns its output.
 func combined(name string, args ...string) (output string, err error) {
-	program := exec.Command(filepath.Join(filepath.Dir(recitaldBinary), name), args...)
+	program := exec.Command(recitaldBinary.Beside(name).Path(), args...)
 	program.Env = bintest.Environment()
 	said, err := program.CombinedOutput()
 	return string(said), err

@@ -144,6 +144,9 @@ func TestABackupIsRestoredIntoS3(t *testing.T) {
 }
 
 func TestABucketThatIsNotThereStopsTheStart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	store := s3test.Start(t)
 	on := outsideServices(t)

@@ -90,7 +90,7 @@ func (s *server) launch(flags []string) {
 	require.NoError(s.t, err)
 	defer stderr.Close()
 
-	s.command = exec.Command(recitaldBinary, flags...)
+	s.command = exec.Command(recitaldBinary.Path(), flags...)
 	s.command.Env = bintest.Environment()
 	s.command.Stdout, s.command.Stderr = stdout, stderr
 	s.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}

@@ -33,6 +33,9 @@ func TestAStalledCodecInterruptsOnlyItsStreams(t *testing.T) {
 }
 
 func TestASocketReportsTheDeathOfItsCodec(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one of the longest scenarios")
+	}
 	t.Parallel()
 	// given a session with more audio than the kernel buffers for its client
 	s := start(t, dataFolder(t))
@@ -84,7 +87,7 @@ func TestAnInstanceServesWithoutItsSecondEngine(t *testing.T) {
 	data := dataFolder(t)
 	broken, wrapper := filepath.Join(data, "broken"), filepath.Join(data, "wrapper")
 	script := fmt.Sprintf("#!/bin/sh\n[ \"$1\" = flite ] && [ -e '%s' ] && exit 1\nexec '%s' \"$@\"\n", broken,
-		filepath.Join(filepath.Dir(recitaldBinary), "speechworker"))
+		recitaldBinary.Beside("speechworker").Path())
 	require.NoError(t, os.WriteFile(wrapper, []byte(script), 0o755))
 	s := start(t, data, "--speechworker="+wrapper)
 	c := s.openAccount("indie")

@@ -16,14 +16,14 @@ import (
 )
 
 // program is the real binary.
-var program string
+var program bintest.Program
 
 func TestMain(m *testing.M) {
-	folder, remove, err := bintest.Folder("standins")
+	built, remove, err := bintest.Build("standins")
 	if err != nil {
 		panic(err)
 	}
-	program = filepath.Join(folder, "standins")
+	program = built
 	code := m.Run()
 	remove()
 	os.Exit(code)
@@ -40,7 +40,7 @@ func config(t *testing.T) standins.Config {
 
 func start(t *testing.T, config standins.Config) (*workers.Process, standins.Started) {
 	t.Helper()
-	process, started, err := standins.Start(workers.Command{Path: program, Alone: true}, config)
+	process, started, err := standins.Start(workers.Command{Path: program.Path(), Alone: true}, config)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		process.Kill()
@@ -93,6 +93,6 @@ func TestTheSandboxKeepsItsStateOverACrash(t *testing.T) {
 func TestAnAddressThatIsNotOnLoopbackIsRefused(t *testing.T) {
 	wanted := config(t)
 	wanted.SignIn.Address = "0.0.0.0:0"
-	_, _, err := standins.Start(workers.Command{Path: program, Alone: true}, wanted)
+	_, _, err := standins.Start(workers.Command{Path: program.Path(), Alone: true}, wanted)
 	require.ErrorContains(t, err, "on loopback only")
 }

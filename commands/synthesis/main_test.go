@@ -8,10 +8,11 @@ import (
 
 	"github.com/recital-tts/recital/commands/synthesis"
 	"github.com/recital-tts/recital/internal/speech/worker/workertest"
+	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
 // speechworker is the real binary, built once by TestMain.
-var speechworker string
+var speechworker bintest.Program
 
 func TestMain(m *testing.M) { workertest.Main(m, &speechworker, nil) }
 

@@ -555,6 +555,8 @@ func TestEnginesThatAreKilledUnderASession(t *testing.T) {
 			require.EqualValues(t, utf8.RuneCountInString(story), lastTotal(s, id))
 		} else {
 			require.ErrorIs(t, err, speech.ErrEngineFailed)
+			s.requireIdle(id)
+			lastTotal(s, id) // is not of the next session
 		}
 		require.Eventually(t, func() bool { return s.engines.Stats().Alive == 2 }, commandstest.Patience, time.Millisecond)
 	}

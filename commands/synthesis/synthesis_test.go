@@ -29,7 +29,6 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventnode/nodetest"
 	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/http/spool"
-	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/speech/audio/codec"
@@ -84,7 +83,7 @@ func newStudioIn(t testing.TB, w *commandstest.World) *studio {
 		Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, engines.Close()) })
-	codecs, err := codec.Open(codec.Config{Command: workers.Command{Path: speechworker, Args: []string{"codec"}}, Size: 1})
+	codecs, err := codec.Open(codec.Config{Command: workertest.Mode(speechworker, "codec"), Size: 1})
 	require.NoError(t, err)
 	t.Cleanup(codecs.Close)
 	s := &studio{World: w, engines: engines, codecs: codecs, models: &models{}}

@@ -30,17 +30,17 @@ import (
 	"github.com/recital-tts/recital/internal/access/keyring/memkeys"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/todo"
-	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/providers/blobs"
 	"github.com/recital-tts/recital/internal/providers/blobs/folder"
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/audio/decode"
 	"github.com/recital-tts/recital/internal/speech/cloning"
 	"github.com/recital-tts/recital/internal/speech/worker/workertest"
+	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
 // speechworker is the real binary, built once by TestMain.
-var speechworker string
+var speechworker bintest.Program
 
 func TestMain(m *testing.M) { workertest.Main(m, &speechworker, nil) }
 
@@ -73,7 +73,7 @@ func newStudio(t testing.TB) *studio {
 	var err error
 	s.store, err = folder.Open(folder.Config{Dir: t.TempDir(), Instance: "test", Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
-	s.decoder = decode.NewPool(decode.Config{Command: workers.Command{Path: speechworker, Args: []string{"decode"}}})
+	s.decoder = decode.NewPool(decode.Config{Command: workertest.Mode(speechworker, "decode")})
 	s.limits = voices.Limits{Wait: time.Nanosecond, Training: 2 * stretch, Stretch: stretch,
 		Longest: 4 * time.Second, Upload: 1 << 20}
 	s.Voices = s.instance(s.Log, s.store, s.limits)

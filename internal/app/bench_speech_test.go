@@ -22,6 +22,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio/codec"
 	"github.com/recital-tts/recital/internal/speech/enginetest"
 	"github.com/recital-tts/recital/internal/speech/worker"
+	"github.com/recital-tts/recital/internal/speech/worker/workertest"
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
@@ -37,7 +38,7 @@ type pipeline struct {
 func openPipeline(b *testing.B) pipeline {
 	b.Helper()
 	command := func(mode string) workers.Command {
-		return workers.Command{Path: speechworker, Args: []string{mode}}
+		return workertest.Mode(speechworker, mode)
 	}
 	engines, err := worker.Open(worker.Config{Command: command("engine")})
 	require.NoError(b, err)

@@ -154,7 +154,7 @@ func workersOf(b *testing.B, modes ...string) (pids []int) {
 		for child := range strings.FieldsSeq(string(children)) {
 			line, _ := os.ReadFile(filepath.Join("/proc", child, "cmdline"))
 			arguments := strings.Split(strings.TrimRight(string(line), "\x00"), "\x00")
-			if arguments[0] == speechworker && slices.Contains(modes, arguments[len(arguments)-1]) {
+			if arguments[0] == speechworker.Path() && slices.Contains(modes, arguments[len(arguments)-1]) {
 				pid, err := strconv.Atoi(child)
 				require.NoError(b, err)
 				pids = append(pids, pid)

@@ -38,13 +38,13 @@ import (
 	"github.com/recital-tts/recital/internal/process/certificates"
 	"github.com/recital-tts/recital/internal/process/health"
 	"github.com/recital-tts/recital/internal/process/procfs"
+	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/providers/blobs/s3"
 	"github.com/recital-tts/recital/internal/providers/blobs/s3test"
 	"github.com/recital-tts/recital/internal/providers/payments/stripe"
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/enginetest"
 	"github.com/recital-tts/recital/internal/speech/worker"
-	"github.com/recital-tts/recital/internal/speech/worker/workertest"
 	"github.com/recital-tts/recital/internal/standins"
 	"github.com/recital-tts/recital/internal/standins/devidp"
 	"github.com/recital-tts/recital/internal/standins/hostingplatform"
@@ -113,9 +113,9 @@ func TestAMissingFolderIsNotAFullDisk(t *testing.T) {
 func engines(t *testing.T) (pool *worker.Pool, kill func()) {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "engine")
-	require.NoError(t, os.Symlink(speechworker, binary))
+	require.NoError(t, os.Symlink(speechworker.Path(), binary))
 	pool, err := worker.Open(worker.Config{
-		Command: workertest.Command(binary), Size: 1, Logger: slog.New(slog.DiscardHandler),
+		Command: workers.Command{Path: binary, Args: []string{"engine"}}, Size: 1, Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, pool.Close()) })

@@ -19,10 +19,11 @@ import (
 	"github.com/recital-tts/recital/internal/http/web/openapi/openapitest"
 	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
 	"github.com/recital-tts/recital/internal/speech/worker/workertest"
+	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
 // speechworker is the real binary, built once by TestMain.
-var speechworker string
+var speechworker bintest.Program
 
 func TestMain(m *testing.M) {
 	workertest.Main(openapitest.Checked(m), &speechworker, []string{"standins", "neuralworker"}, ofLibraries()...)
@@ -80,7 +81,7 @@ func config(t testing.TB) app.Config {
 		AdminAddr:     "127.0.0.1:0",
 		StandInsAddr:  "127.0.0.1:0",
 		DataDir:       pgtest.DataDir(t),
-		SpeechWorker:  speechworker,
+		SpeechWorker:  speechworker.Path(),
 		LongestStream: time.Minute,
 		LogFormat:     "text",
 		LogLevel:      "info",

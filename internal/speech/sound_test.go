@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/speech/audio/codec"
@@ -92,7 +91,7 @@ func openFlite(t testing.TB, size int) *worker.Pool {
 
 func openEncoders(t testing.TB) audio.Encoders {
 	t.Helper()
-	pool, err := codec.Open(codec.Config{Command: workers.Command{Path: binary, Args: []string{"codec"}}, Size: 2})
+	pool, err := codec.Open(codec.Config{Command: workertest.Mode(binary, "codec"), Size: 2})
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	return audio.NewEncoders(pool)

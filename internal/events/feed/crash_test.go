@@ -126,7 +126,11 @@ func TestPostgresIsKilledUnderLoad(t *testing.T) {
 		return true
 	}
 	var last eventlog.Position
-	for range 3 {
+	times := 3
+	if testing.Short() {
+		times = 2
+	}
+	for range times {
 		// when it is killed while events are written and read
 		written := w.live(300)
 		p.await(written)

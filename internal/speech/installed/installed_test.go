@@ -23,16 +23,17 @@ import (
 	"github.com/recital-tts/recital/internal/speech/voicepack"
 	"github.com/recital-tts/recital/internal/speech/worker"
 	"github.com/recital-tts/recital/internal/speech/worker/workertest"
+	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
 // binary is the real speechworker, beside which the neuralworker lies.
-var binary string
+var binary bintest.Program
 
 func TestMain(m *testing.M) { workertest.Main(m, &binary, []string{"neuralworker"}) }
 
 func newEngines(t *testing.T, runtime string) *installed.Engines {
 	t.Helper()
-	e := installed.New(installed.Config{Runtime: runtime, Speechworker: binary, SampleRate: neuraltest.ToyRate,
+	e := installed.New(installed.Config{Runtime: runtime, Speechworker: binary.Path(), SampleRate: neuraltest.ToyRate,
 		Memory: 1 << 30, Patience: 50 * time.Millisecond})
 	t.Cleanup(func() { require.NoError(t, e.CloseAll()) })
 	return e
@@ -229,7 +230,7 @@ func TestVoicesWithTheSameModelShareIt(t *testing.T) {
 
 	each, err := voices[0].Memory()
 	require.NoError(t, err)
-	e := installed.New(installed.Config{Runtime: runtime, Speechworker: binary, SampleRate: neuraltest.ToyRate,
+	e := installed.New(installed.Config{Runtime: runtime, Speechworker: binary.Path(), SampleRate: neuraltest.ToyRate,
 		Memory: each})
 	defer func() { require.NoError(t, e.CloseAll()) }()
 	for _, v := range voices {
@@ -259,7 +260,7 @@ func TestWithoutARuntimeNothingRuns(t *testing.T) {
 }
 
 func TestAVoiceOfAnotherRateIsRefused(t *testing.T) {
-	e := installed.New(installed.Config{Runtime: neuraltest.Runtime(t), Speechworker: binary, SampleRate: 24000,
+	e := installed.New(installed.Config{Runtime: neuraltest.Runtime(t), Speechworker: binary.Path(), SampleRate: 24000,
 		Memory: 1 << 30})
 	require.ErrorContains(t, e.Open(toy(t)), "22050 Hz")
 }
@@ -267,7 +268,7 @@ func TestAVoiceOfAnotherRateIsRefused(t *testing.T) {
 func TestVoicesForWhichThereIsNoMemoryDoNotRun(t *testing.T) {
 	each, err := toy(t).Memory()
 	require.NoError(t, err)
-	e := installed.New(installed.Config{Runtime: neuraltest.Runtime(t), Speechworker: binary,
+	e := installed.New(installed.Config{Runtime: neuraltest.Runtime(t), Speechworker: binary.Path(),
 		SampleRate: neuraltest.ToyRate, Memory: each + each/2})
 	t.Cleanup(func() { require.NoError(t, e.CloseAll()) })
 	one, other := toy(t), toy(t)
@@ -311,7 +312,7 @@ func TestSymbolsThatAVoiceLacksAreCounted(t *testing.T) {
 
 // Two texts in which two voices speak in turn do not wait for each other, each with the place of one voice.
 func TestTextsOfTheSameVoicesDoNotWaitForEachOther(t *testing.T) {
-	e := installed.New(installed.Config{Runtime: neuraltest.Runtime(t), Speechworker: binary,
+	e := installed.New(installed.Config{Runtime: neuraltest.Runtime(t), Speechworker: binary.Path(),
 		SampleRate: neuraltest.ToyRate, Memory: 1 << 30, Patience: time.Hour})
 	t.Cleanup(func() { require.NoError(t, e.CloseAll()) })
 	cast := map[string]speech.Voice{}

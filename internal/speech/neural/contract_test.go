@@ -1,7 +1,6 @@
 package neural_test
 
 import (
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -14,10 +13,11 @@ import (
 	"github.com/recital-tts/recital/internal/speech/neural/neuraltest"
 	"github.com/recital-tts/recital/internal/speech/worker"
 	"github.com/recital-tts/recital/internal/speech/worker/workertest"
+	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
 // binary is the real speechworker, with neuralworker in the same folder.
-var binary string
+var binary bintest.Program
 
 func TestMain(m *testing.M) { workertest.Main(m, &binary, []string{"neuralworker"}) }
 
@@ -35,8 +35,8 @@ func open(t *testing.T, folder string, size int) *worker.Pool {
 }
 
 func command(t testing.TB, folder string) workers.Command {
-	return workers.Command{Path: filepath.Join(filepath.Dir(binary), "neuralworker"), Args: []string{
-		"--runtime", neuraltest.Runtime(t), "--phonemes", binary, folder,
+	return workers.Command{Path: binary.Beside("neuralworker").Path(), Args: []string{
+		"--runtime", neuraltest.Runtime(t), "--phonemes", binary.Path(), folder,
 	}}
 }
 

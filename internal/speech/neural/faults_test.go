@@ -100,6 +100,9 @@ func TestAJobThatIsGivenUpEnds(t *testing.T) {
 		"VITS": neuraltest.Folder(t), "StyleTTS 2": neuraltest.KokoroFolder(t, toy.ID),
 	} {
 		t.Run(family, func(t *testing.T) {
+			if testing.Short() && family != "VITS" {
+				t.Skip("it takes longer to compute")
+			}
 			pool, err := worker.Open(worker.Config{Size: 1, HelloTimeout: time.Minute, Command: command(t, folder),
 				GivesUp: true, JobTimeout: time.Hour, AbandonTimeout: time.Hour})
 			require.NoError(t, err)
@@ -131,7 +134,11 @@ func TestAPhonemiserThatDiesCostsNoModel(t *testing.T) {
 	require.NoError(t, err)
 	models := procfs.Children(os.Getpid())
 	require.Len(t, models, 1)
-	for range 5 {
+	times := 5
+	if testing.Short() {
+		times = 2
+	}
+	for range times {
 		require.Eventually(t, func() bool {
 			phonemisers := procfs.Children(models[0])
 			kill(phonemisers...)

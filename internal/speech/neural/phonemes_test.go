@@ -10,13 +10,14 @@ import (
 	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/engineproto"
+	"github.com/recital-tts/recital/internal/speech/worker/workertest"
 )
 
 // Text is transcribed at the highest speed, which takes the least time.
 func TestPhonemesAreTheSameAtEverySpeed(t *testing.T) {
 	content, err := os.ReadFile("../reporttest/texts/calibration.tsv")
 	require.NoError(t, err)
-	process, err := workers.Start(workers.Command{Path: binary, Args: []string{"phonemes"}})
+	process, err := workers.Start(workertest.Mode(binary, "phonemes"))
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		process.Kill()

@@ -206,7 +206,7 @@ func TestOpenTellsWhatIsWrongWithTheBinary(t *testing.T) {
 		"it ends at once":     {Path: "/bin/true"},
 		"it fails":            {Path: "/bin/false"},
 		"it is another tool":  {Path: "/bin/echo", Args: []string{"hello to you all there"}},
-		"the mode is unknown": {Path: binary, Args: []string{"sing"}},
+		"the mode is unknown": workertest.Mode(binary, "sing"),
 	}
 	for name, command := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -221,7 +221,7 @@ func TestOpenTellsWhatIsWrongWithTheBinary(t *testing.T) {
 func TestABinaryThatBreaksIsStartedAgainWithPauses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "speechworker")
 	starts := filepath.Join(t.TempDir(), "starts")
-	install(t, path, "#!/bin/sh\nexec '"+binary+"' engine\n")
+	install(t, path, "#!/bin/sh\nexec '"+binary.Path()+"' engine\n")
 	pool := openConfig(t, worker.Config{Size: 1, Command: workers.Command{Path: path}})
 	install(t, path, "#!/bin/sh\necho >>'"+starts+"'\nexit 1\n")
 
@@ -236,7 +236,7 @@ func TestABinaryThatBreaksIsStartedAgainWithPauses(t *testing.T) {
 	require.LessOrEqual(t, countLines(starts)-from, 1+int(time.Since(began)/(50*time.Millisecond)), "it spins")
 	require.Zero(t, pool.Stats().Queued)
 
-	install(t, path, "#!/bin/sh\nexec '"+binary+"' engine\n")
+	install(t, path, "#!/bin/sh\nexec '"+binary.Path()+"' engine\n")
 	require.Eventually(t, pool.Healthy, patience, time.Millisecond)
 	_, err = enginetest.Speak(t.Context(), pool, enginetest.Job(enginetest.Sentence))
 	require.NoError(t, err)
@@ -299,7 +299,7 @@ func TestAWorkerEndsWithItsParent(t *testing.T) {
 			require.NoError(t, err)
 			readInput, input, err := os.Pipe()
 			require.NoError(t, err)
-			process, err := os.StartProcess(binary, []string{binary, "engine"},
+			process, err := os.StartProcess(binary.Path(), []string{binary.Path(), "engine"},
 				&os.ProcAttr{Files: []*os.File{readInput, writeOutput, nil}})
 			require.NoError(t, err)
 			require.NoError(t, readInput.Close())

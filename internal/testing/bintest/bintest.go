@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -13,24 +14,45 @@ import (
 // Makefile sets it, so that they are built once for all packages.
 const Variable = "RECITAL_TEST_BINARIES"
 
-// Folder returns a folder with the programs. If Variable is not set, they are built into a temporary one, which
-// remove deletes. It is for TestMain.
-func Folder(programs ...string) (folder string, remove func(), err error) {
-	if folder = os.Getenv(Variable); folder != "" {
-		return folder, func() {}, nil
+// Program is one of the programs that a test binary needs, all of which are in one folder. Its zero value is none.
+type Program struct {
+	path string
+	all  []string // the names of the programs that are needed
+}
+
+// Path returns the path of the program. It looks at all that are needed, because the go command, which keeps the
+// results of tests, runs them again when a file that they looked at has changed, and does not know what they start.
+func (p Program) Path() string {
+	_ = os.Getenv(Variable)
+	for _, name := range p.all {
+		_, _ = os.Stat(filepath.Join(filepath.Dir(p.path), name)) // who starts it finds out whether it is there
 	}
-	folder, err = os.MkdirTemp("", "recital-binaries-")
+	return p.path
+}
+
+// Beside returns the program of that name.
+func (p Program) Beside(name string) Program {
+	return Program{filepath.Join(filepath.Dir(p.path), name), p.all}
+}
+
+// Build returns the first of the programs. If Variable is not set, they are built into a temporary folder, which remove
+// deletes. It is for TestMain.
+func Build(programs ...string) (first Program, remove func(), err error) {
+	if folder := os.Getenv(Variable); folder != "" {
+		return Program{filepath.Join(folder, programs[0]), programs}, func() {}, nil
+	}
+	folder, err := os.MkdirTemp("", "recital-binaries-")
 	if err != nil {
-		return "", nil, fmt.Errorf("making a folder for the binaries: %w", err)
+		return Program{}, nil, fmt.Errorf("making a folder for the binaries: %w", err)
 	}
 	remove = func() { _ = os.RemoveAll(folder) }
 	for _, program := range programs {
 		if err := build(folder, program); err != nil {
 			remove()
-			return "", nil, fmt.Errorf("building %s: %w", program, err)
+			return Program{}, nil, fmt.Errorf("building %s: %w", program, err)
 		}
 	}
-	return folder, remove, nil
+	return Program{filepath.Join(folder, programs[0]), programs}, remove, nil
 }
 
 // Environment returns the environment of this process without variables RECITAL_…: those of tests are no settings,

@@ -12,7 +12,7 @@ import (
 
 // Check is rapid.Check with one check in place of every few. It is for properties that run a whole service with its
 // processes, and so take minutes where others take a second. Each run draws other cases. A larger -rapid.checks counts
-// as usual; with -short, no more checks are made than without. The number is a flag of the process, so a test that
+// as usual; with -short, half as many checks are made. The number is a flag of the process, so a test that
 // calls Check must not be parallel.
 func Check(t *testing.T, every int, property func(*rapid.T)) {
 	t.Helper()
@@ -31,7 +31,7 @@ const shortened = 5
 func fewer(usual, every int, short bool) int {
 	n := max(usual/every, 1)
 	if short {
-		return min(n*shortened, usual)
+		return min(max(n/2, 1)*shortened, usual)
 	}
 	return n
 }

@@ -30,5 +30,5 @@ func TestShortRunsMakeNoMoreChecks(t *testing.T) {
 		require.LessOrEqual(t, fewer(100, every, true)/shortened, fewer(100, every, false), "one of %d", every)
 	}
 	require.Equal(t, 25, fewer(100, 4, false))
-	require.Equal(t, 20, fewer(100, 4, true)/shortened)
+	require.Equal(t, 12, fewer(100, 4, true)/shortened)
 }

@@ -25,17 +25,17 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/http/web"
-	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/speech/audio/codec"
 	"github.com/recital-tts/recital/internal/speech/worker"
 	"github.com/recital-tts/recital/internal/speech/worker/workertest"
+	"github.com/recital-tts/recital/internal/testing/bintest"
 	"github.com/recital-tts/recital/writeapi/synthesis/stream"
 )
 
-// speechworker is the path of the real binary, built once by TestMain.
-var speechworker string
+// speechworker is the real binary, built once by TestMain.
+var speechworker bintest.Program
 
 func TestMain(m *testing.M) {
 	workertest.Main(m, &speechworker, nil,
@@ -89,7 +89,7 @@ func newHouse(t testing.TB, change ...func(*web.Config)) *house {
 		Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, h.engines.Close()) })
-	h.codecs, err = codec.Open(codec.Config{Command: workers.Command{Path: speechworker, Args: []string{"codec"}},
+	h.codecs, err = codec.Open(codec.Config{Command: workertest.Mode(speechworker, "codec"),
 		Size: 1})
 	require.NoError(t, err)
 	t.Cleanup(h.codecs.Close)

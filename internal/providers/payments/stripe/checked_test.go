@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/stripe/stripe-go/v84"
+
+	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
 // requestChecker is a running stripe-mock. It only knows the description of the API: Stripe would refuse the requests
@@ -114,6 +116,7 @@ func (m *requestChecker) Stop() {
 // Checked returns the address of a server that forwards requests to url and checks each one. The test fails if one is
 // not valid for the API.
 func (m *requestChecker) Checked(t testing.TB, url string) string {
+	bintest.Watch(t, "../../../../deploy/tools.mod")
 	client := &http.Client{Transport: &http.Transport{}}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)

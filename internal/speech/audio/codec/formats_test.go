@@ -174,6 +174,9 @@ func TestEveryFormatCarriesTheWholeSpeech(t *testing.T) {
 			require.InDelta(t, seconds-0.1, low, 0.03, "seconds of 440 Hz")
 			require.InDelta(t, 0.1, high, 0.03, "seconds of 1 kHz, which are the end")
 
+			if testing.Short() && spec.SampleRate != audio.SampleRates()[0] {
+				return
+			}
 			ffmpegAgrees(t, spec, encoded)
 			whole := audio.Whole(spec, encoded)
 			ffmpegAgrees(t, spec, whole, "-xerror")

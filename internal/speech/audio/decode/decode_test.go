@@ -24,8 +24,11 @@ import (
 )
 
 func TestEveryKindOfFileBecomesTheSameSound(t *testing.T) {
-	for _, kind := range kinds() {
+	for i, kind := range kinds() {
 		for _, channels := range []int{1, 2} {
+			if testing.Short() && channels != 1+i%2 {
+				continue
+			}
 			t.Run(kind.name+map[int]string{1: "", 2: " in stereo"}[channels], func(t *testing.T) {
 				pcm, decoded, err := decodeFile(t, tone(t, kind.encoder, 2, 48000, channels), limits())
 				require.NoError(t, err)

@@ -17,16 +17,17 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio/decode"
 	"github.com/recital-tts/recital/internal/speech/audio/libav/libavtest"
 	"github.com/recital-tts/recital/internal/speech/worker/workertest"
+	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
 // speechworker is the real binary, built once by TestMain.
-var speechworker string
+var speechworker bintest.Program
 
 func TestMain(m *testing.M) { workertest.Main(m, &speechworker, nil) }
 
 const rate = 16000 // requested rate in Hz
 
-func command() workers.Command { return workers.Command{Path: speechworker, Args: []string{"decode"}} }
+func command() workers.Command { return workertest.Mode(speechworker, "decode") }
 
 func limits() audio.DecodeLimits {
 	return audio.DecodeLimits{Rate: rate, Bytes: 16 << 20, Longest: time.Minute}

@@ -10,11 +10,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/speech/audio/decode"
 	"github.com/recital-tts/recital/internal/speech/cloning"
+	"github.com/recital-tts/recital/internal/speech/worker/workertest"
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
@@ -22,7 +22,7 @@ import (
 func BenchmarkClone(b *testing.B) {
 	cloner, engine := newCloner(b)
 	pcm := bytes.Join(say(b, engine, speech.Voices()[0], given()...), nil)
-	decoder := decode.NewPool(decode.Config{Command: workers.Command{Path: workerBinary, Args: []string{"decode"}}})
+	decoder := decode.NewPool(decode.Config{Command: workertest.Mode(workerBinary, "decode")})
 	for _, seconds := range slices.Compact([]int{30, benchtest.Size(1200, 30)}) {
 		b.Run(fmt.Sprintf("%d s", seconds), func(b *testing.B) {
 			file := wave(bytes.Repeat(pcm, seconds*rate*2/len(pcm)+1)[:seconds*rate*2])

@@ -4,8 +4,9 @@ import (
 	"testing"
 
 	"github.com/recital-tts/recital/internal/speech/worker/workertest"
+	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
-var workerBinary string
+var workerBinary bintest.Program
 
 func TestMain(m *testing.M) { workertest.Main(m, &workerBinary, nil) }

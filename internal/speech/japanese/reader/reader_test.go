@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -24,15 +23,15 @@ import (
 )
 
 // binary is the real program.
-var binary string
+var binary bintest.Program
 
 func TestMain(m *testing.M) {
-	folder, remove, err := bintest.Folder("japanesereader")
+	program, remove, err := bintest.Build("japanesereader")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	binary = filepath.Join(folder, "japanesereader")
+	binary = program
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		remove()
 		os.Exit(code)
@@ -44,7 +43,7 @@ const text, spoken = "一人で東京へ。", " ヒトリ デ トーキョー �
 func open(t *testing.T, config reader.Config) *reader.Reader {
 	t.Helper()
 	if config.Command.Path == "" {
-		config.Command.Path = binary
+		config.Command.Path = binary.Path()
 	}
 	config.Loading, config.Timeout = cmp.Or(config.Loading, time.Minute), cmp.Or(config.Timeout, time.Minute)
 	config.Logger = slog.New(slog.DiscardHandler)

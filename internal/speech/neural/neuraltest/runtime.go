@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
 // find returns the path of ONNX Runtime's library, or an error if it can neither be found nor downloaded.
@@ -22,6 +24,9 @@ var find = sync.OnceValues(func() (string, error) {
 		return "", fmt.Errorf("finding the module: %w", err)
 	}
 	script := exec.Command(filepath.Join(filepath.Dir(strings.TrimSpace(string(module))), "deploy", "onnxruntime.sh"))
+	if _, err := os.Stat(script.Path); err != nil { // so tests run again when it has changed
+		return "", err
+	}
 	var problems bytes.Buffer
 	script.Stderr = &problems
 	path, err := script.Output()
@@ -44,6 +49,7 @@ func Runtime(t testing.TB) string {
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s is SKIPPED: NEURAL VOICES ARE NOT TESTED, for want of ONNX Runtime: %v\n",
 			t.Name(), err)
+		bintest.NotKept()
 		t.Skipf("ONNX Runtime is not available: %v", err)
 	}
 	return library

@@ -62,7 +62,6 @@ func Load(part onnx.Part, threads int) (*Session, error) {
 	defer options.Destroy()
 	if err := errors.Join(
 		options.SetIntraOpNumThreads(threads), options.SetInterOpNumThreads(1),
-		options.AddSessionConfigEntry("session.intra_op.allow_spinning", "0"), // idle threads would take processor time
 		// It would plan the memory for each size of inputs, and sizes rarely recur.
 		options.SetMemPattern(false),
 		// Idle threads would take processor time.

@@ -10,11 +10,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech/acoustics/acousticstest"
 	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/speech/audio/decode"
 	"github.com/recital-tts/recital/internal/speech/precheck/classic"
+	"github.com/recital-tts/recital/internal/speech/worker/workertest"
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
@@ -22,7 +22,7 @@ import (
 func BenchmarkPrecheck(b *testing.B) {
 	seconds := benchtest.Size(60, 10)
 	upload := murmur(seconds)
-	decoder := decode.NewPool(decode.Config{Command: workers.Command{Path: speechworker, Args: []string{"decode"}}})
+	decoder := decode.NewPool(decode.Config{Command: workertest.Mode(speechworker, "decode")})
 	checker := classic.New(classic.Config{Decoder: decoder, Longest: time.Hour, MostOnce: 1})
 	var ours, bare time.Duration
 	for b.Loop() {

@@ -21,9 +21,10 @@ import (
 	"github.com/recital-tts/recital/internal/speech/precheck/classic"
 	"github.com/recital-tts/recital/internal/speech/worker"
 	"github.com/recital-tts/recital/internal/speech/worker/workertest"
+	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
-var speechworker string
+var speechworker bintest.Program
 
 func TestMain(m *testing.M) { workertest.Main(m, &speechworker, nil) }
 
@@ -101,7 +102,7 @@ func analyse(samples []int16, rate int) acoustics.Report {
 }
 
 func open(places int) *classic.Checker {
-	decoder := decode.NewPool(decode.Config{Command: workers.Command{Path: speechworker, Args: []string{"decode"}}})
+	decoder := decode.NewPool(decode.Config{Command: workertest.Mode(speechworker, "decode")})
 	return classic.New(classic.Config{Decoder: decoder, Longest: time.Minute, MostOnce: places})
 }
 

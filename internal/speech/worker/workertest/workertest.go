@@ -4,7 +4,6 @@ package workertest
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"go.uber.org/goleak"
 
@@ -12,21 +11,20 @@ import (
 	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
-// Build builds speechworker for TestMain and returns its path. remove deletes the binary.
-func Build() (path string, remove func(), err error) {
-	folder, remove, err := bintest.Folder("speechworker")
-	return filepath.Join(folder, "speechworker"), remove, err
+// Build returns speechworker, for TestMain. remove deletes what was built for this test binary.
+func Build() (program bintest.Program, remove func(), err error) {
+	return bintest.Build("speechworker")
 }
 
-// Main is the TestMain of packages that need the binary: it sets path, runs the tests and fails if they leak
-// goroutines. beside are programs to build in the same folder.
-func Main(m goleak.TestingM, path *string, beside []string, leaks ...goleak.Option) {
-	folder, remove, err := bintest.Folder(append(beside, "speechworker")...)
+// Main is the TestMain of packages that need the binary: it sets program, runs the tests and fails if they leak
+// goroutines. beside are programs that lie beside it.
+func Main(m goleak.TestingM, program *bintest.Program, beside []string, leaks ...goleak.Option) {
+	built, remove, err := bintest.Build(append([]string{"speechworker"}, beside...)...)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	*path = filepath.Join(folder, "speechworker")
+	*program = built
 	goleak.VerifyTestMain(m, append(leaks, goleak.Cleanup(func(code int) {
 		remove()
 		os.Exit(code)
@@ -34,11 +32,12 @@ func Main(m goleak.TestingM, path *string, beside []string, leaks ...goleak.Opti
 }
 
 // Command returns the command that starts the binary as a speech engine.
-func Command(path string) workers.Command {
-	return workers.Command{Path: path, Args: []string{"engine"}}
-}
+func Command(program bintest.Program) workers.Command { return Mode(program, "engine") }
 
 // Flite returns the command that starts the binary as the second engine, for American English.
-func Flite(path string) workers.Command {
-	return workers.Command{Path: path, Args: []string{"flite"}}
+func Flite(program bintest.Program) workers.Command { return Mode(program, "flite") }
+
+// Mode returns the command that starts the binary in one of its modes.
+func Mode(program bintest.Program, mode string) workers.Command {
+	return workers.Command{Path: program.Path(), Args: []string{mode}}
 }
