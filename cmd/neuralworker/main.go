@@ -69,7 +69,6 @@ func load(library, folder string) (*neural.Voices, error) {
 	}
 	voices, err := neural.Load(os.DirFS(filepath.Dir(folder)), filepath.Base(folder))
 	debug.FreeOSMemory()
-	ort.ReleaseMemory()
 	return voices, err
 }
 

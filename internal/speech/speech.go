@@ -168,7 +168,7 @@ type Mark struct {
 type Timing struct {
 	Text     string  `json:"text" doc:"A word, white space or punctuation; empty for the silence at the start and the end."`
 	Start    float64 `json:"start" doc:"Seconds from the start of the audio."`
-	Duration float64 `json:"duration" doc:"Seconds that it lasts."`
+	Duration float64 `json:"duration" doc:"The duration in seconds."`
 }
 
 // Errors of engines, in the form that clients see.

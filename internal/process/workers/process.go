@@ -31,9 +31,10 @@ type Command struct {
 
 	// Alone hides recitald's environment, which may contain secrets, from a worker with untrusted data.
 	Alone bool
+	Env   []string // further variables, as NAME=value, for a worker that is Alone
 }
 
-// libraryPath is the only variable of a worker that is Alone.
+// libraryPath is the only inherited variable of a worker that is Alone.
 const libraryPath = "LD_LIBRARY_PATH"
 
 // Process is a running worker. It exits by itself when its input is closed, even if recitald is killed.
@@ -61,7 +62,7 @@ func Start(command Command) (*Process, error) {
 		cmd.Stderr = printed
 	}
 	if command.Alone {
-		cmd.Env = []string{libraryPath + "=" + os.Getenv(libraryPath)}
+		cmd.Env = append([]string{libraryPath + "=" + os.Getenv(libraryPath)}, command.Env...)
 	}
 	cmd.WaitDelay = logDelay
 	stdin, err := cmd.StdinPipe()

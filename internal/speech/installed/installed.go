@@ -196,14 +196,23 @@ func (e *Engines) pool(v voicepack.Voice, size int) (*worker.Pool, error) {
 
 // command returns the command that starts a process of a voice.
 func (e *Engines) command(v voicepack.Voice) workers.Command {
+	command := Command(e.config.Speechworker, e.config.Runtime, v.Folder)
+	command.Logger = e.config.Logger
+	return command
+}
+
+// Command returns the command that starts neuralworker, which is in speechworker's folder, with the voice in a folder.
+// runtime is the path of ONNX Runtime.
+func Command(speechworker, runtime, folder string) workers.Command {
 	return workers.Command{
-		Path: filepath.Join(filepath.Dir(e.config.Speechworker), "neuralworker"),
-		Args: []string{
-			"--runtime", e.config.Runtime, "--phonemes", e.config.Speechworker, v.Folder,
-		},
-		Logger: e.config.Logger, Alone: true,
+		Path:  filepath.Join(filepath.Dir(speechworker), "neuralworker"),
+		Args:  []string{"--runtime", runtime, "--phonemes", speechworker, folder},
+		Alone: true, Env: []string{trim},
 	}
 }
+
+// trim has the C library return free memory to the system early. It keeps several megabytes of a loaded model otherwise.
+const trim = "MALLOC_TRIM_THRESHOLD_=131072"
 
 // loadTimeout bounds the time in which a voice is loaded: a second or two, on a machine that has time.
 const loadTimeout = time.Minute

@@ -9,6 +9,7 @@ import (
 	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/enginetest"
+	"github.com/recital-tts/recital/internal/speech/installed"
 	"github.com/recital-tts/recital/internal/speech/neural"
 	"github.com/recital-tts/recital/internal/speech/neural/neuraltest"
 	"github.com/recital-tts/recital/internal/speech/worker"
@@ -35,9 +36,7 @@ func open(t *testing.T, folder string, size int) *worker.Pool {
 }
 
 func command(t testing.TB, folder string) workers.Command {
-	return workers.Command{Path: binary.Beside("neuralworker").Path(), Args: []string{
-		"--runtime", neuraltest.Runtime(t), "--phonemes", binary.Path(), folder,
-	}}
+	return installed.Command(binary.Path(), neuraltest.Runtime(t), folder)
 }
 
 func TestNeuralVoicesKeepTheContract(t *testing.T) {

@@ -25,10 +25,10 @@ const (
 // sentence. With fewer, the flow differs by -119 dB, and the decoder's samples by -91 dB.
 const minFlow = 65
 
-// textThreads is the number of threads of the text encoder, which takes half of the time to the first samples. It reads
-// a whole sentence, so it cannot be streamed. With two threads its results are the same as with one, bit by bit. The
-// other parts round differently.
-const textThreads = 2
+// earlyThreads is the number of threads of the parts that take most of the time to the first samples: the text encoder
+// and the flow. Results do not depend on the machine's load. With one thread those of the text encoder are the same, bit
+// by bit, and those of the flow are rounded differently.
+const earlyThreads = 2
 
 // The number of frames in a chunk. The first chunk is short, so that samples come early. The second is ready long
 // before the first was heard, even on a busy machine, because the same run of the flow gives both. Each chunk is twice
@@ -63,8 +63,8 @@ func Load(parts Parts) (v *Voice, err error) {
 		threads int
 		to      **ort.Session
 	}{
-		{"text encoder", parts.Text, textThreads, &v.text}, {"durations", parts.Durations, 1, &v.durations},
-		{"flow", parts.Flow, 1, &v.flow}, {"decoder's first stage", parts.Coarse, 1, &v.coarse},
+		{"text encoder", parts.Text, earlyThreads, &v.text}, {"durations", parts.Durations, 1, &v.durations},
+		{"flow", parts.Flow, earlyThreads, &v.flow}, {"decoder's first stage", parts.Coarse, 1, &v.coarse},
 		{"decoder", parts.Fine, 1, &v.fine},
 	} {
 		if *load.to, err = ort.Load(load.part, load.threads); err != nil {
