@@ -31,18 +31,18 @@ import (
 const (
 	probeEvery   = 500 * time.Millisecond
 	probeTimeout = time.Second
-	// failingAppends is how long appends may fail before the instance is not ready.
+	// failingAppends is the time for which appends may fail before the instance is not ready.
 	failingAppends = time.Second
 )
 
-// readiness holds the results of the probes and of appends. Reading it costs nothing, however often balancers ask.
+// readiness holds the results of the probes and of appends. Reading it is free, so balancers may poll it often.
 type readiness struct {
 	mu       sync.Mutex
 	postgres time.Time // when it last answered
 	failing  time.Time // since when no append succeeds; zero while appends do
 
 	noRoom atomic.Bool // the embedded node's disk is too full for any append
-	behind atomic.Bool // reads show less than they have shown, or nothing
+	behind atomic.Bool // reads fail, or show an earlier state than before
 }
 
 func (r *readiness) postgresAnswered() {
@@ -56,14 +56,15 @@ func (r *readiness) postgresAnswers() bool {
 	return !silent
 }
 
-// postgresIsSilent returns since when Postgres has not answered; zero if it never has.
+// postgresIsSilent returns the start of the time in which Postgres has not answered; zero if it never has.
 func (r *readiness) postgresIsSilent() (since time.Time, is bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.postgres, time.Since(r.postgres) >= probeEvery+probeTimeout
 }
 
-// appended records the outcome of an append. Conflicts and callers that have gone say nothing about the next append.
+// appended records the outcome of an append. It ignores conflicts and cancelled appends, which do not predict the next
+// one.
 func (r *readiness) appended(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -75,7 +76,8 @@ func (r *readiness) appended(err error) {
 	}
 }
 
-// appendsFail returns since when appends have failed, and whether that is long enough to count.
+// appendsFail returns the time of the first failed append since the last success, and whether it is long enough ago
+// to count.
 func (r *readiness) appendsFail() (since time.Time, fail bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -88,7 +90,7 @@ type promptReads struct {
 	readiness *readiness
 }
 
-// Wait waits like the projector's Wait. While Postgres is unavailable or lacks what was shown, it returns
+// Wait waits like the projector's Wait. While Postgres is unavailable or shows an earlier state than before, it returns
 // feed.ErrBehind immediately.
 func (r promptReads) Wait(ctx context.Context, position eventlog.Position, models ...readmodel.Model) error {
 	if !r.readiness.postgresAnswers() || r.readiness.behind.Load() {
@@ -127,7 +129,8 @@ func (a *App) probePostgres(ctx context.Context) error {
 	return nil
 }
 
-// probeReads finds out whether the database has what reads need. While Postgres is unavailable, the last result stays.
+// probeReads checks that the database has the views that reads need. While Postgres is unavailable, the last result
+// stays.
 func (a *App) probeReads(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -188,7 +191,7 @@ func lack(name string, isMissing func() bool) func() []string {
 const storeAdvice = "see to the event store: its disk, its process, the network between; its own log says more. " +
 	"Reads and what is being spoken go on for a while"
 
-// storeSilence is how long the event store may take to answer.
+// storeSilence is the time for which the event store may stay silent.
 const storeSilence = 2 * time.Second
 
 func (a *App) storeCheck() health.Check {
@@ -200,8 +203,8 @@ func (a *App) storeCheck() health.Check {
 	return check
 }
 
-// silenceCheck returns the check that a part answers. silent returns since when it does not. The instance is not ready
-// without the parts in needed.
+// silenceCheck returns the check that a part answers. silent returns the start of its silence. The instance is not
+// ready without the parts in needed.
 func (a *App) silenceCheck(
 	source, part, advice string, silent func() (since time.Time, is bool), needed ...string,
 ) health.Check {
@@ -343,7 +346,7 @@ func (a *App) blobsCheck() health.Check {
 	return check
 }
 
-// lookAtBlobs writes, reads and deletes a blob. It leaves nothing behind unless it is interrupted.
+// lookAtBlobs writes, reads and deletes a blob. It cleans up unless it is interrupted.
 func (a *App) lookAtBlobs(ctx context.Context) health.Finding {
 	begun := time.Now()
 	address := blobs.NewAddress(blobs.Owner("doctor-" + strings.ReplaceAll(uuid.NewString(), "-", "")))
@@ -374,7 +377,7 @@ func (a *App) tryBlob(ctx context.Context, address blobs.Address) error {
 }
 
 func (a *App) lookAtAlerts(ctx context.Context) health.Finding {
-	_, _ = a.openAlert.Recorded(ctx) // what is known is shown without it, too
+	_, _ = a.openAlert.Recorded(ctx) // the known alerts are shown after an error, too
 	open := a.openAlert.Known()
 	if len(open) == 0 {
 		return health.Sound("none")
@@ -383,10 +386,10 @@ func (a *App) lookAtAlerts(ctx context.Context) health.Finding {
 		"recitalctl alerts lists them, and the operator's guide says what to do for each")
 }
 
-// vercelURL is where Vercel's API is.
+// vercelURL is the address of Vercel's API.
 const vercelURL = "https://api.vercel.com"
 
-// providerLooks is how many times more rarely providers are checked than the parts, because they are servers of others.
+// providerLooks is the number of checks of the parts for each check of the providers, which are other people's servers.
 const providerLooks = 6
 
 // providerCheck returns the check that a provider's server answers. Any reply but a server error (5xx) is an answer.
@@ -410,7 +413,7 @@ func reach(ctx context.Context, url string) error {
 	if err != nil {
 		return err
 	}
-	// A new connection is what is tested.
+	// The test needs a new connection.
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}
 	response, err := transport.RoundTrip(request)
 	if err != nil {
@@ -425,7 +428,7 @@ func reach(ctx context.Context, url string) error {
 	return nil
 }
 
-// expiryEvery is how often certificates are checked.
+// expiryEvery is the interval between checks of certificates.
 const expiryEvery = 10 * time.Minute
 
 // certificateChecks returns checks for certificates that expire within a limit.

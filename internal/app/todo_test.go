@@ -54,7 +54,7 @@ func TestAnUnsettledReservationExpiresWhenItIsDue(t *testing.T) {
 	}, patience, pause)
 	require.Len(t, ended, 1)
 	require.Equal(t, short, ended[0].Reservation)
-	require.False(t, ended[0].At.Before(now.Add(1400*time.Millisecond)))
+	require.False(t, ended[0].At.Before(now.Add(700*time.Millisecond)))
 
 	// and the metrics show that
 	require.EventuallyWithT(t, func(c *assert.CollectT) {

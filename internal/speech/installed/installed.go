@@ -23,7 +23,7 @@ import (
 
 // Config configures Engines.
 type Config struct {
-	Runtime      string // the library of ONNX Runtime, an absolute path; while there is none, no voice runs
+	Runtime      string // absolute path of ONNX Runtime's library; no voice runs while the file is missing
 	Speechworker string // the binary; the neuralworker is in the same folder
 	SampleRate   int    // of all engines, in Hz
 	// Memory bounds the memory of all voices' processes, in bytes, as estimated by voicepack.Voice.Memory.
@@ -31,7 +31,7 @@ type Config struct {
 	// Patience is the maximum wait of a new stream for one that ends; default 5 s.
 	Patience time.Duration
 	Logger   *slog.Logger
-	// Japanese reads what Japanese voices are measured with; without it, they are measured as it is written.
+	// Japanese reads the sentences with which Japanese voices are measured; if nil, they stay as written.
 	Japanese speech.JapaneseReader
 }
 
@@ -62,7 +62,7 @@ func New(config Config) *Engines {
 	}
 }
 
-// HasRuntime reports whether the library of ONNX Runtime is there. It may come while recitald works.
+// HasRuntime reports whether ONNX Runtime's library exists. It may be installed while recitald runs.
 func (e *Engines) HasRuntime() bool {
 	_, err := os.Stat(e.config.Runtime)
 	return err == nil
@@ -84,8 +84,8 @@ func (e *Engines) engine(id string) (*engine, bool) {
 	return running, found
 }
 
-// Open starts a voice that is not running. It waits for the loading of the voice's model, unless another voice has the
-// same. It refuses a voice without enough memory left.
+// Open starts a voice that is not running. It waits until the voice's model is loaded, unless another voice has loaded
+// it. It refuses a voice if too little memory is left.
 func (e *Engines) Open(v voicepack.Voice) error {
 	e.opening.Lock()
 	defer e.opening.Unlock()
@@ -108,16 +108,16 @@ func (e *Engines) Open(v voicepack.Voice) error {
 	return nil
 }
 
-// model is a model that runs.
+// model is a running model.
 type model struct {
 	hash      string
 	pool      *worker.Pool
 	processes int
-	memory    int64 // bytes that they take
+	memory    int64 // of its processes, in bytes
 	share     *share
 }
 
-// modelOf returns the model of a voice, which it runs if it does not run.
+// modelOf returns the model of a voice. It starts the model if it is not running.
 func (e *Engines) modelOf(v voicepack.Voice) (*model, error) {
 	hash, err := v.Model()
 	if err != nil {
@@ -141,8 +141,8 @@ func (e *Engines) modelOf(v voicepack.Voice) (*model, error) {
 	return m, nil
 }
 
-// adapt makes a model's streams as many as the voice that costs most permits, and has its processes, when they are
-// started again, load it from the folder of a voice that is still there.
+// adapt sets a model's number of streams to that of its most expensive voice. Processes that are restarted load the
+// model from the folder of a remaining voice.
 func (e *Engines) adapt(m *model) {
 	cost := 0.0
 	for _, running := range e.engines {
@@ -154,7 +154,7 @@ func (e *Engines) adapt(m *model) {
 	e.places.resize(m.share, voicepack.Streams(cost, m.processes), cost)
 }
 
-// mostProcesses bounds the processes of a model, each of which holds it.
+// mostProcesses is the maximum number of processes of a model, each with a copy of it.
 const mostProcesses = 4
 
 // room returns the number of a voice's processes that fit into the memory, and the bytes of each.
@@ -211,14 +211,14 @@ func Command(speechworker, runtime, folder string) workers.Command {
 	}
 }
 
-// trim has the C library return free memory to the system early. It keeps several megabytes of a loaded model otherwise.
+// trim has the C library return free memory to the system early. It keeps several megabytes of a loaded model
+// otherwise.
 const trim = "MALLOC_TRIM_THRESHOLD_=131072"
 
-// loadTimeout bounds the time in which a voice is loaded: a second or two, on a machine that has time.
+// loadTimeout bounds the time to load a voice, which takes a second or two on an idle machine.
 const loadTimeout = time.Minute
 
-// jobTimeout bounds the time for a sentence, whose audio lasts up to half a minute: many seconds on a machine that has
-// other work, too.
+// jobTimeout bounds the time for a sentence. Half a minute of audio takes many seconds on a busy machine.
 const jobTimeout = 2 * time.Minute
 
 // abandonTimeout bounds the time in which a process must end a cancelled segment. Another process would take as long to
@@ -232,7 +232,7 @@ func (e *Engines) Close(id string) error {
 	return e.end(id)
 }
 
-// end is Close. The last voice of a model ends that, too.
+// end ends a voice, and its model if no other voice has it.
 func (e *Engines) end(id string) error {
 	e.mu.Lock()
 	running, found := e.engines[id]
@@ -267,7 +267,7 @@ func (e *Engines) CloseAll() (err error) {
 	return err
 }
 
-// Running returns the number of streams that each running voice carries if no other one speaks, by its id.
+// Running returns, by id, the number of streams that each running voice sustains while no other voice speaks.
 func (e *Engines) Running() map[string]int {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
@@ -289,8 +289,8 @@ type engine struct {
 // SampleRate implements speech.Engine.
 func (e *engine) SampleRate() int { return e.model.pool.SampleRate() }
 
-// Speak implements speech.Engine. A stream has a place from its first job to its end, so that those in progress are not
-// slowed down by new ones.
+// Speak implements speech.Engine. A stream has a place from its first job to its end, so that new streams do not slow
+// down those in progress.
 func (e *engine) Speak(ctx context.Context, job speech.Job) (speech.Utterance, error) {
 	if e.ended.Load() {
 		return nil, speech.ErrEngineClosed

@@ -108,8 +108,8 @@ func TestStreamsHavePlaces(t *testing.T) {
 	require.GreaterOrEqual(t, e.Stats().Samples, stats.Samples, "what was counted is kept")
 }
 
-// requireAStandIn checks that a system voice speaks itself where the voice that speaks for it has no place, and that
-// neither a voice with a name of its own nor a client that cannot be told has another one.
+// requireAStandIn checks that a system voice speaks itself if its installed voice has no place. A voice with its own
+// name is not replaced, and neither is the voice of a client that would get no warning.
 func requireAStandIn(t *testing.T, e *installed.Engines, speaker *speech.Speaker, own speech.Request) {
 	t.Helper()
 	system := own
@@ -146,8 +146,8 @@ func requireAStandIn(t *testing.T, e *installed.Engines, speaker *speech.Speaker
 	require.NoError(t, read(t.Context(), one), "and whoever has the place is not disturbed")
 }
 
-// requireAClone checks that a clone speaks without the voice that it moves where that has no place, and where it is of
-// another package. The voice has no place.
+// requireAClone checks that a clone speaks without its installed base if the base has no place, or is of another
+// package. The base has no place.
 func requireAClone(t *testing.T, e *installed.Engines, speaker *speech.Speaker, own speech.Request) {
 	t.Helper()
 	clone := own
@@ -199,8 +199,7 @@ func TestAVoiceWithStylesIsMeasured(t *testing.T) {
 	require.ErrorContains(t, err, "styles")
 }
 
-// Voices that differ in their styles speak with one copy of their model, also when the one from whose folder it was
-// loaded is gone.
+// Voices with different styles share one copy of their model, even after the removal of the voice that loaded it.
 func TestVoicesWithTheSameModelShareIt(t *testing.T) {
 	runtime, folder := neuraltest.Runtime(t), t.TempDir()
 	var voices []voicepack.Voice

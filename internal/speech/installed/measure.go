@@ -25,8 +25,8 @@ import (
 // It is inaudible; the rounding of correct parts is below -100.
 const maxDifference = -60
 
-// checkTimeout bounds the time for a check, in which the whole model is loaded, too. Models that need a second of a
-// processor for a second of speech take a minute on a machine that has time.
+// checkTimeout bounds the time for a check, which also loads the whole model. Models that need a second of a processor
+// for a second of speech take a minute on an idle machine.
 const checkTimeout = 10 * time.Minute
 
 // Measure loads a voice and makes it speak. The error describes its flaw.
@@ -81,8 +81,8 @@ func (e *Engines) Measure(ctx context.Context, v voicepack.Voice) (m voicepack.M
 	}, nil
 }
 
-// enough returns as many of the sentences as a voice of a cost is measured with: a slow one with fewer, so that it is
-// installed within the time of a request on a machine that has other work, too.
+// enough returns the sentences with which a voice of this cost is measured. They are fewer for a slow voice, so that a
+// busy machine installs it within the time of a request, too.
 func enough(sentences []string, cost float64) []string {
 	const slow, few = 0.5, 6
 	if cost < slow {
@@ -123,7 +123,7 @@ func end(process *workers.Process) {
 	}
 }
 
-// ask waits for the process's hello, and asks it.
+// ask waits for the process's hello, sends it the request, and returns its answer.
 func ask(process *workers.Process, what engineproto.Sentences) (engineproto.Checked, error) {
 	hello, err := process.Out.Read()
 	if err != nil {
@@ -174,8 +174,8 @@ func (l *listening) Speak(_ context.Context, job speech.Job) (speech.Utterance, 
 	return nil, speech.ErrRefused
 }
 
-// sentenceTable has a line for each language in which voices are measured with other sentences than those by which
-// clones are made, or which has none of these: the language, and the sentences.
+// sentenceTable has a line for each language with sentences of its own for measuring: the language, and the sentences.
+// Other languages use the sentences with which clones are made.
 //
 //go:embed sentences.tsv
 var sentenceTable string

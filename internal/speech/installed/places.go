@@ -15,9 +15,9 @@ import (
 // stream that needs more than is free is not overtaken by those that need less.
 type places struct {
 	mu         sync.Mutex
-	processors float64 // that all streams together may take
+	processors float64 // available to all streams together
 	shares     []*share
-	held       map[string]int // by account; those that have one
+	held       map[string]int // number of places by account
 	ongoing    []*waiter      // for streams in progress
 	waiting    []*crowd       // for new streams, in turn
 }
@@ -30,11 +30,11 @@ type share struct {
 
 func (s *share) isFull() bool { return s.taken >= s.places }
 
-// waiter waits for a place.
+// waiter is a stream that waits for a place.
 type waiter struct {
 	account string
 	of      *share
-	granted chan struct{} // closed when it has one
+	granted chan struct{} // closed when it has a place
 }
 
 // crowd is the waiters of an account, in order; there is at least one.
@@ -64,7 +64,7 @@ func (p *places) resize(s *share, places int, cost float64) {
 	p.grant()
 }
 
-// close removes a share. Streams that have or want a place of it have a free one.
+// close removes a share. Its streams and waiters no longer need a place.
 func (p *places) close(s *share) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -80,14 +80,14 @@ func (p *places) total(s *share) int {
 	return s.places
 }
 
-// try takes a place at once, if it need not wait.
+// try takes a place if one is free.
 func (p *places) try(s *share, account string) bool {
 	w := p.queue(s, account, true)
 	return !p.leave(w)
 }
 
-// wait takes a place, for a new stream or one in progress. It returns speech.ErrEngineBusy when it has waited longer
-// than patience, if that is not 0.
+// wait waits for a place for a new stream or one in progress. It returns speech.ErrEngineBusy after patience, unless
+// patience is 0.
 func (p *places) wait(
 	ctx context.Context, s *share, account string, isNew bool, patience time.Duration,
 ) error {
@@ -188,8 +188,8 @@ func first(waiters []*waiter) *waiter {
 	return nil
 }
 
-// fits reports whether there are processors for one more stream. This is always true of the only stream, and of one
-// that costs nothing.
+// fits reports whether there are processors for one more stream. It is always true for a single stream and for a free
+// one.
 func (p *places) fits(s *share) bool {
 	const rounding = 1e-9
 	load := 0.0
@@ -199,7 +199,7 @@ func (p *places) fits(s *share) bool {
 	return load == 0 || s.cost == 0 || load+s.cost <= p.processors+rounding
 }
 
-// remove removes a waiter that has got a place. Its account is the last in turn then.
+// remove removes a waiter that has received a place. Its account becomes the last in turn.
 func (p *places) remove(w *waiter) {
 	if i := slices.Index(p.ongoing, w); i >= 0 {
 		p.ongoing = slices.Delete(p.ongoing, i, i+1)

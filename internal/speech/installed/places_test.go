@@ -17,16 +17,16 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 )
 
-// shop is places and what is known of those who have one or wait.
+// shop is a set of places with their holders and waiters.
 type shop struct {
 	*places
 	share   *share
-	holding []string // accounts, one for each place that is taken
+	holding []string // accounts, one for each taken place
 	waiting []*waiter
 	passed  map[*waiter]map[string]int // how often others were served since its account was, of those with as many
 }
 
-// settle finds out who was served.
+// settle moves the served waiters to the holders.
 func (s *shop) settle(t *rapid.T, held map[string]int) {
 	var left, served []*waiter
 	for _, w := range s.waiting {
@@ -52,7 +52,7 @@ func (s *shop) settle(t *rapid.T, held map[string]int) {
 	}
 }
 
-// requirePlaces checks that no place is lost, or taken twice, and that none is free while somebody waits.
+// requirePlaces checks that no place is lost, or taken twice, and that none is free while a stream waits.
 func (s *shop) requirePlaces(t *rapid.T) {
 	taken, places := s.inUse()
 	require.Equal(t, len(s.holding), taken)
@@ -70,8 +70,8 @@ func placesOf(total int) (*places, *share) {
 	return p, s
 }
 
-// In whatever order streams come, end and are given up, a place goes to an account that has the fewest, and where
-// accounts have as many, none of them is served twice before another that waits.
+// For any order of arriving, ending and abandoned streams, a place goes to an account with the fewest places. Among
+// equals, no account is served twice before another that waits.
 func TestPlacesAreSharedFairly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		total := rapid.IntRange(1, 5).Draw(t, "places")
@@ -106,7 +106,7 @@ func TestPlacesAreSharedFairly(t *testing.T) {
 	})
 }
 
-// requireTurns checks that no account that waits was passed twice by another one.
+// requireTurns checks that another account has not passed a waiting one twice.
 func (s *shop) requireTurns(t *rapid.T) {
 	first := map[string]bool{}
 	for _, w := range s.waiting {
@@ -144,7 +144,7 @@ func TestAPlaceIsNotLostToWhomeverGivesUp(t *testing.T) {
 	require.True(t, p.try(s, "b"))
 }
 
-// Whoever waits for a model that ends is told so at once, also while a stream takes all processors.
+// The end of a model ends the wait for it immediately, even while a stream takes all processors.
 func TestNobodyWaitsForAModelThatHasEnded(t *testing.T) {
 	p := newPlaces(1)
 	dear, ended := p.open(), p.open()
@@ -156,8 +156,8 @@ func TestNobodyWaitsForAModelThatHasEnded(t *testing.T) {
 	require.False(t, p.leave(w), "it has a place, and finds that the voice has ended")
 }
 
-// Streams of several models take no more of the processors together than streams may, and nobody waits for a place that
-// is free for whoever's turn it is.
+// Streams of several models together do not exceed the processors for streams, and the next in turn does not wait for a
+// free place.
 func TestModelsShareTheProcessors(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := newPlaces(1.4)
@@ -183,7 +183,7 @@ func TestModelsShareTheProcessors(t *testing.T) {
 	})
 }
 
-// requireRoom checks who has a place.
+// requireRoom checks the holders of places.
 func requireRoom(t *rapid.T, p *places, shares []*share, waiters []*waiter) {
 	taken, load, waiting := map[*share]int{}, 0.0, false
 	for _, w := range waiters {

@@ -4,13 +4,13 @@ import "github.com/recital-tts/recital/internal/speech/worker"
 
 // Stats are figures for metrics, of all voices together.
 type Stats struct {
-	worker.Stats        // of the processes, of which those that ended have counted, too
-	Voices       int    // that run
-	Places       int    // streams that voices carry at the same time
-	Streams      int    // that have a place
+	worker.Stats        // of the processes, including ended ones
+	Voices       int    // running voices
+	Places       int    // concurrent streams that the voices sustain
+	Streams      int    // streams with a place
 	Waiting      int    // streams that wait for a place
 	Streamed     uint64 // streams that got a place
-	Refused      uint64 // streams that waited in vain
+	Refused      uint64 // streams that got no place in time
 	Substituted  uint64 // streams in which another voice spoke
 	PassedOn     uint64 // streams that system voices spoke instead, for lack of a place
 }
@@ -35,7 +35,7 @@ func (e *Engines) Stats() Stats {
 // Substituted implements speech.InstalledEngines.
 func (e *Engines) Substituted() { e.substituted.Add(1) }
 
-// counted returns the sums of what only grows.
+// counted returns the sums of the counters.
 func counted(a, b worker.Stats) worker.Stats {
 	a.Jobs, a.Failed, a.Respawns = a.Jobs+b.Jobs, a.Failed+b.Failed, a.Respawns+b.Respawns
 	a.Samples, a.BusyTime = a.Samples+b.Samples, a.BusyTime+b.BusyTime

@@ -37,7 +37,7 @@ func (e *Engines) forget(listener *speech.Listener) {
 	t := e.tenants[listener]
 	delete(e.tenants, listener)
 	e.mu.Unlock()
-	t.turn <- struct{}{} // for ever
+	t.turn <- struct{}{} // it is never released
 	e.leave(t, listener)
 }
 
@@ -72,8 +72,8 @@ func (e *Engines) Admit(ctx context.Context, id string) bool {
 	return true
 }
 
-// admit waits for a place, without a limit of time for a text that was spoken in part. A listener that waits for a
-// place holds no other one, so that no two wait for each other.
+// admit waits for a place, without a time limit if a part of the text has been spoken. A listener that waits for a
+// place holds no other one, which excludes deadlocks.
 func (e *Engines) admit(ctx context.Context, listener *speech.Listener, s *share, first bool) error {
 	t, err := e.tenant(ctx, listener)
 	if err != nil {

@@ -25,7 +25,7 @@ type Parts struct {
 // places are the tensors where a graph is cut.
 type places struct {
 	ids, lengths string // inputs of the model
-	text         string // what the text encoder makes of the ids
+	text         string // the text encoder's output
 	textMask     string // of the ids
 	pace         string // noise of the durations
 	durations    string // in frames, before they are scaled and rounded
@@ -33,7 +33,7 @@ type places struct {
 	prior        string // of each frame, with noise
 	mask         string // of the frames
 	latent       string
-	coarse       string // what the decoder's first stage makes
+	coarse       string // the output of the decoder's first stage
 	samples      string
 	columns, hop int
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/neural/ort"
 )
 
-// window is what was computed of the frames of a sentence, as far as it is still needed.
+// window holds the computed frames of a sentence that are still needed.
 type window struct {
 	columns    int       // of a frame
 	start, end int       // frames
