@@ -192,13 +192,16 @@ func (r *reader) readSeparated() bool {
 		return r.addCounted(parts, "月", "日")
 	}
 	top, bottom := spell(parts[0]).String(), spell(parts[1]).String()
-	if parts[0] > parts[1] { // of a blood pressure
+	if parts[0] > parts[1] && parts[1] >= minPressure {
 		r.addNumber(r.at+size, top+" "+bottom)
 	} else {
 		r.addNumber(r.at+size, bottom+"ブンノ"+top)
 	}
 	return true
 }
+
+// minPressure is the smallest lower number for which "120/80" is a blood pressure, and no fraction.
+const minPressure = 30
 
 func isDay(month, day int64) bool { return month >= 1 && month <= 12 && day >= 1 && day <= 31 }
 
