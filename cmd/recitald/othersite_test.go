@@ -70,7 +70,7 @@ func TestABrowserUsesASessionFromAnotherSite(t *testing.T) {
 	require.Equal(t, "200 ", b.fetch(s, "/v1/account/accept_tos", `method: "POST", `+included), "its origin is allowed")
 
 	// signing out without a session is not reported as success
-	require.Contains(t, b.fetch(s, logout, ""), "401 The browser has shown no session")
+	require.Contains(t, b.fetch(s, logout, ""), "401 The browser has sent no session")
 	// and an iframe cannot end a session
 	b.evaluate(fmt.Sprintf(`new Promise(loaded => {
 		const frame = document.createElement("iframe")
@@ -105,7 +105,7 @@ func TestABrowserThatBlocksThirdPartyCookiesSignsOutByALink(t *testing.T) {
 	b := openBrowserWith(t, `{"profile": {"cookie_controls_mode": 1, "block_third_party_cookies": true}}`)
 	b.signInFrom(s, app+"/in")
 	require.Contains(t, b.fetch(s, validate, included), "401 An API key is needed")
-	require.Contains(t, b.fetch(s, logout, included), "401 The browser has shown no session")
+	require.Contains(t, b.fetch(s, logout, included), "401 The browser has sent no session")
 	require.True(t, b.holdsCookie(s))
 
 	b.evaluate(fmt.Sprintf(`(location.href = %q, true)`, s.address+logout+"?redirect="+url.QueryEscape(app+"/bye")))
