@@ -25,8 +25,8 @@ var sentences string
 //go:embed testdata/held-out.tsv
 var heldOut string
 
-// everyday are greetings and plain sentences in all languages. The handicaps and limits were chosen by the first 353, and
-// the later words of words.tsv by the rest.
+// everyday are greetings and plain sentences in all languages. The handicaps and limits were chosen by the first 353,
+// and the later words of words.tsv by the rest.
 //
 //go:embed testdata/everyday.tsv
 var everyday string

@@ -26,8 +26,8 @@ const (
 const minFlow = 65
 
 // earlyThreads is the number of threads of the parts that take most of the time to the first samples: the text encoder
-// and the flow. Results do not depend on the machine's load. With one thread those of the text encoder are the same, bit
-// by bit, and those of the flow are rounded differently.
+// and the flow. Results do not depend on the machine's load. With one thread those of the text encoder are the same,
+// bit by bit, and those of the flow are rounded differently.
 const earlyThreads = 2
 
 // The number of frames in a chunk. The first chunk is short, so that samples come early. The second is ready long
