@@ -242,5 +242,8 @@ func spokenPhrases(phrases []Phrase, spans []frontend.Span) []Phrase {
 		}
 		done = until
 	}
+	if last := len(out) - 1; last >= 0 { // the spelled end of a long word may have no written characters left
+		out[last].Runes += utf8.RuneCountInString(frontend.Spoken(spans))
+	}
 	return out
 }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/japanese"
@@ -74,6 +75,30 @@ func TestPhrasesCoverWhatIsSpoken(t *testing.T) {
 	require.Equal(t, "Pay five dollars, or ten percent!", engine.jobs[0].Text)
 	require.Equal(t, []speech.Phrase{{Runes: 16}, {Runes: 2, Pause: 0.14}, {Runes: 15, Pause: 0.25}},
 		engine.jobs[0].Phrases)
+}
+
+// Engines refuse phrases that are not as long as the text. A word of many combining marks is spelled, and the last ones
+// have no written characters of their own.
+func TestPhrasesAreAsLongAsTheSpokenText(t *testing.T) {
+	marks := rapid.Map(rapid.IntRange(1, 100), func(n int) string { return strings.Repeat("\u0301", n) })
+	rapid.Check(t, func(r *rapid.T) {
+		text := strings.ToValidUTF8(rapid.OneOf(anyText(), marks).Draw(r, "text"), "")
+		var phrases []speech.Phrase
+		for left := utf8.RuneCountInString(text); left > 0; left -= phrases[len(phrases)-1].Runes {
+			phrases = append(phrases, speech.Phrase{Runes: rapid.IntRange(max(1, left/3), left).Draw(r, "phrase")})
+		}
+		engine := &reader{}
+		job := speech.Job{Text: text, Language: "en-us", Phrases: phrases}
+		_, err := speech.WithFrontEnd(engine, nil).Speak(t.Context(), job)
+		require.NoError(r, err)
+		runes := 0
+		for _, p := range engine.jobs[0].Phrases {
+			runes += p.Runes
+		}
+		if len(engine.jobs[0].Phrases) > 0 {
+			require.Equal(r, utf8.RuneCountInString(engine.jobs[0].Text), runes)
+		}
+	})
 }
 
 // Marks on their own are silent, and text in other languages is not changed.
