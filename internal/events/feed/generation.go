@@ -55,7 +55,7 @@ func setUp(ctx context.Context, db *pgxpool.Pool, p Projection) error {
 		}
 		live, err := liveGeneration(ctx, tx, p.Name, p.Version)
 		if errors.Is(err, pgx.ErrNoRows) {
-			live, err = createGeneration(ctx, tx, p, generation{number: 1, live: true})
+			live, err = createLive(ctx, tx, p)
 		}
 		if err != nil {
 			return err
@@ -99,6 +99,15 @@ func oneGeneration(ctx context.Context, tx pgx.Tx, condition string, arguments .
 		return generation{}, err
 	}
 	return pgx.CollectExactlyOneRow(rows, scanGeneration)
+}
+
+// createLive creates a live generation. Others may be kept for a rollback.
+func createLive(ctx context.Context, tx pgx.Tx, p Projection) (generation, error) {
+	number, err := nextNumber(ctx, tx, GenerationID{Name: p.Name, Version: p.Version})
+	if err != nil {
+		return generation{}, err
+	}
+	return createGeneration(ctx, tx, p, generation{number: number, live: true})
 }
 
 // createGeneration creates an empty generation: its schema with the tables, and its checkpoint. A schema of that name

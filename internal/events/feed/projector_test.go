@@ -183,6 +183,26 @@ func TestAReadModelOfAnotherLogIsRebuilt(t *testing.T) {
 	}
 }
 
+func TestADroppedLiveGenerationIsReplacedBesideAKeptOne(t *testing.T) {
+	// given a live generation, and the one before it, which is kept for a rollback
+	w := newWorld(t)
+	config := w.config(counters("list"))
+	p := start(t, config)
+	last := w.live(50)
+	p.await(last)
+	_, err := p.Rebuild(t.Context(), []string{"list"}, true)
+	require.NoError(t, err)
+	p.generationOf("list", 2, isLive)
+	p.stop()
+
+	// when the live one's schema is dropped, then another one takes its place
+	w.exec("drop schema rm_list_v1_g2 cascade")
+	p = start(t, config)
+	<-p.CaughtUp()
+	w.requireFold("list", last)
+	p.generationOf("list", 1, is(GenerationCurrent))
+}
+
 func TestADeletedCheckpointIsRebuilt(t *testing.T) {
 	// given a running projector with a live generation and one that is kept for a rollback
 	w := newWorld(t)
