@@ -56,6 +56,7 @@ class Recital:
     """A recitald, by its data folder."""
 
     def __init__(self, folder):
+        self.folder = folder
         self.address = "http://" + json.loads(pathlib.Path(folder, "addresses").read_text())["public"]
         self.key = pathlib.Path(folder, "dev-api-key").read_text().strip()
 
@@ -76,7 +77,8 @@ class Recital:
 
     def voices(self):
         """Returns the names of what speaks by what asks for it: both engines, and the installed voices."""
-        listed = subprocess.check_output(["bin/recitalctl", "voices", "list", "--format", "json"])
+        command = ["bin/recitalctl", "--data-dir", self.folder, "voices", "list", "--format", "json"]
+        listed = subprocess.check_output(command)
         installed = {v["name"]: {"voice": v["id"]} for v in json.loads(listed)["voices"]}
         engines = {
             f"{engine} ({voice})": {"voice": voice, "model": model}
