@@ -1,7 +1,6 @@
 package neural
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,12 +11,8 @@ import (
 	"github.com/recital-tts/recital/internal/speech/neural/family"
 )
 
-// comparedSentences is the number of sentences whose samples are compared with the whole model's, and costedSentences
-// the number of sentences that are timed.
-const (
-	comparedSentences = 2
-	costedSentences   = 3
-)
+// comparedSentences is the number of sentences that are timed, and whose samples are compared with the whole model's.
+const comparedSentences = 3
 
 // check counts the symbols that the voice lacks, and compares its samples with those of the whole model.
 func (s *server) check(frame workers.Frame) error {
@@ -43,17 +38,12 @@ func (s *server) check(frame workers.Frame) error {
 			spelt = append(spelt, ids)
 		}
 	}
-	if checked.Cost, err = cost(voice, spelt[:min(len(spelt), costedSentences)]); err != nil {
-		return s.refuse(err)
-	}
-	whole, err := s.compare(voice, spelt[:min(len(spelt), comparedSentences)])
+	compared, err := s.compare(voice, spelt[:min(len(spelt), comparedSentences)])
 	if err != nil {
 		return s.refuse(err)
 	}
-	checked.Difference = whole.Decibels
-	if whole.Whole > 0 {
-		checked.Ratio = whole.Parts.Seconds() / whole.Whole.Seconds()
-	}
+	checked.Difference, checked.Ratio = compared.Decibels, compared.Ratio
+	checked.Cost = compared.Time.Seconds() * float64(voice.Config.Audio.SampleRate) / float64(compared.Samples)
 	reply, err := engineproto.CheckFrame(checked)
 	if err != nil {
 		return err
@@ -84,32 +74,6 @@ func (s *server) spell(
 	return ids, nil
 }
 
-// cost returns the processor time in seconds for a second of speech. Unlike wall time, it hardly depends on other
-// processes.
-func cost(voice *Voice, sentences [][]int64) (float64, error) {
-	samples := 0
-	start, err := family.ProcessorTime()
-	if err != nil {
-		return 0, err
-	}
-	for _, ids := range sentences {
-		encoded, err := voice.model.Encode(context.Background(), ids, family.Noise{})
-		if err != nil {
-			return 0, err
-		}
-		spoken, err := encoded.Samples(family.Round(encoded.Durations))
-		if err != nil {
-			return 0, err
-		}
-		samples += len(spoken)
-	}
-	end, err := family.ProcessorTime()
-	if err != nil || samples == 0 {
-		return 0, errors.Join(err, errors.New("the voice speaks no samples"))
-	}
-	return (end - start).Seconds() * float64(voice.Config.Audio.SampleRate) / float64(samples), nil
-}
-
 // compare loads the whole model and compares the voice with it.
 func (s *server) compare(voice *Voice, sentences [][]int64) (family.Comparison, error) {
 	folder, err := fs.Sub(s.voices.packages, s.voices.own)
@@ -120,5 +84,9 @@ func (s *server) compare(voice *Voice, sentences [][]int64) (family.Comparison, 
 	if err != nil {
 		return family.Comparison{}, err
 	}
-	return voice.model.Compare(parts.whole, sentences)
+	compared, err := family.Compare(voice.model, parts.whole, sentences)
+	if err == nil && compared.Samples == 0 {
+		err = errors.New("the voice speaks no samples")
+	}
+	return compared, err
 }

@@ -119,8 +119,9 @@ type Voices struct {
 	loaded   map[string]*Voice // by folder
 }
 
-// Load loads the model of a folder, which other folders in packages may share.
+// Load loads the voice of a folder, with whose model other folders in packages may have voices.
 func Load(packages fs.FS, own string) (*Voices, error) {
+	v := &Voices{packages: packages, own: own, loaded: map[string]*Voice{}}
 	folder, err := fs.Sub(packages, own)
 	if err != nil {
 		return nil, fmt.Errorf("looking at a voice: %w", err)
@@ -133,15 +134,14 @@ func Load(packages fs.FS, own string) (*Voices, error) {
 	if err != nil {
 		return nil, err
 	}
-	config, err := parts.config(content)
-	if err != nil {
+	if v.config, err = parts.config(content); err != nil {
 		return nil, err
 	}
-	models, err := parts.load()
-	if err != nil {
+	if v.models, err = parts.load(); err != nil {
 		return nil, err
 	}
-	return &Voices{packages: packages, own: own, config: config, models: models, loaded: map[string]*Voice{}}, nil
+	_, err = v.voice(own)
+	return v, err
 }
 
 // maxLoaded bounds the voices that are kept in memory. Each takes half a megabyte.
@@ -198,28 +198,14 @@ func split(folder fs.FS) (parts, error) {
 		return parts{}, err
 	}
 	if kokoro.Like(file) {
-		return splitKokoro(folder, file)
+		cut, err := kokoro.Split(file)
+		load := func() (models, error) { return loadKokoro(cut) }
+		return parts{whole: cut.Whole, load: load, config: kokoroConfig}, err
 	}
 	cut, err := vits.Split(file)
-	if err != nil {
-		return parts{}, err
-	}
 	load := func() (models, error) {
 		model, err := vits.Load(cut)
 		return func(fs.FS) (family.Model, error) { return model, nil }, err
 	}
-	return parts{whole: cut.Whole, load: load, config: piperConfig}, nil
-}
-
-// Memory returns the most memory that the voice of a folder may take, in bytes. There are several copies of the model
-// while it is loaded. A voice with styles needs more, because it computes whole sentences.
-func Memory(folder fs.FS) (uint64, error) {
-	model, err := fs.Stat(folder, voicepack.ModelFile)
-	if err != nil {
-		return 0, fmt.Errorf("looking at a voice: %w", err)
-	}
-	if _, err := fs.Stat(folder, voicepack.StylesFile); err == nil {
-		return 2<<30 + 8*uint64(model.Size()), nil
-	}
-	return 512<<20 + 8*uint64(model.Size()), nil
+	return parts{whole: cut.Whole, load: load, config: piperConfig}, err
 }

@@ -37,9 +37,10 @@ func load(t *testing.T, of voice) *kokoro.Voice {
 	t.Helper()
 	parts, err := kokoro.Split(of.model)
 	require.NoError(t, err)
-	v, err := kokoro.Load(parts, of.styles)
+	m, err := kokoro.Load(parts)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, v.Close()) })
+	v, err := m.With(of.styles)
+	require.NoError(t, err)
 	return v
 }
 
@@ -58,7 +59,7 @@ func TestThePartsAreTheWhole(t *testing.T) {
 			parts, err := kokoro.Split(of.model)
 			require.NoError(t, err)
 			v := load(t, of)
-			compared, err := v.Compare(parts.Whole, [][]int64{someIDs(1), someIDs(30)})
+			compared, err := family.Compare(v, parts.Whole, [][]int64{someIDs(1), someIDs(30)})
 			require.NoError(t, err)
 			require.Less(t, compared.Decibels, -100.0)
 		})
@@ -98,12 +99,11 @@ func TestAFrameHasASpan(t *testing.T) {
 }
 
 func TestStylesAreChecked(t *testing.T) {
-	parts, err := kokoro.Split(neuraltest.Kokoro(true))
-	require.NoError(t, err)
+	v := load(t, voices(t)["quiet"])
 	good := neuraltest.Styles(1)
 	notANumber := append([]byte{0, 0, 0xc0, 0x7f}, good[4:]...)
 	for name, styles := range map[string][]byte{"none": nil, "short": good[4:], "not a number": notANumber} {
-		_, err := kokoro.Load(parts, styles)
+		_, err := v.With(styles)
 		require.ErrorContains(t, err, "styles", name)
 	}
 }

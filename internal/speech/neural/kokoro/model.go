@@ -18,7 +18,8 @@ type Parts struct {
 	Source  onnx.Part // from style, frames and features to the harmonics of the voice
 	Decoder onnx.Part // from style, frames, features and noisy harmonics to samples
 	Whole   onnx.Part // the uncut model, with its noise as inputs
-	Phases  bool      // Source takes the phases of the harmonics as an input
+	Phases  bool      // Source and Whole take the phases of the harmonics as an input
+	Noise   bool      // Whole takes the noise as an input
 }
 
 // The inputs of the model other than the ids.
@@ -56,38 +57,27 @@ func Split(file []byte) (Parts, error) {
 	if err != nil {
 		return Parts{}, fmt.Errorf("this is no Kokoro: %w", err)
 	}
-	parts := Parts{Phases: p.phases != ""}
-	tokens := []onnx.Value{{Name: p.ids, Element: onnx.Int64, Rank: 2}, float(styleInput)}
-	middle := floats(append([]string{styleInput, p.frames}, p.features...)...)
-	phases := floats(p.phases)
-	for _, cut := range []struct {
-		part            *onnx.Part
-		inputs, outputs []onnx.Value
-	}{
-		{&parts.Encoder, tokens, floats(append([]string{p.durations}, p.features...)...)},
-		{&parts.Source, slices.Concat(middle, phases), floats(p.harmonics)},
-		{&parts.Decoder, slices.Concat(middle, floats(p.excited)), floats(p.samples)},
-		{&parts.Whole, slices.Concat(tokens, floats(speedInput), phases, floats(p.noise)), floats(p.samples)},
-	} {
-		if *cut.part, err = g.Part(cut.inputs, cut.outputs); err != nil {
-			return Parts{}, fmt.Errorf("this is no Kokoro: %w", err)
+	cut := func(inputs, outputs []onnx.Value) (part onnx.Part) {
+		if err == nil {
+			part, err = g.Part(inputs, outputs)
 		}
+		return part
+	}
+	floats := onnx.Floats
+	tokens := append(onnx.Ints(p.ids), floats(styleInput)...)
+	features := floats(p.features...)
+	middle := append(floats(styleInput, p.frames), features...)
+	parts := Parts{
+		Encoder: cut(tokens, append(floats(p.durations), features...)),
+		Source:  cut(slices.Concat(middle, floats(p.phases)), floats(p.harmonics)),
+		Decoder: cut(slices.Concat(middle, floats(p.excited)), floats(p.samples)),
+		Whole:   cut(slices.Concat(tokens, floats(speedInput, p.phases, p.noise)), floats(p.samples)),
+		Phases:  p.phases != "", Noise: p.noise != "",
+	}
+	if err != nil {
+		return Parts{}, fmt.Errorf("this is no Kokoro: %w", err)
 	}
 	return parts, nil
-}
-
-func float(name string) onnx.Value {
-	return onnx.Value{Name: name, Element: onnx.Float, Rank: onnx.AnyRank}
-}
-
-// floats returns the tensors with these names, without the empty names.
-func floats(names ...string) (values []onnx.Value) {
-	for _, name := range names {
-		if name != "" {
-			values = append(values, float(name))
-		}
-	}
-	return values
 }
 
 func find(g *onnx.Graph) (places, error) {
@@ -102,7 +92,7 @@ func find(g *onnx.Graph) (places, error) {
 	p := places{ids: ids[0], samples: g.Outputs[0]}
 	rounded := f.Only("Round")
 	p.durations = f.Above(rounded.Inputs, "Div").Input()
-	p.frames = f.Below(rounded, "Clip").Output()
+	p.frames = f.Below(rounded.Output(), "Clip").Output()
 	if p.features = featuresOf(f, p.frames); len(p.features) != 2 {
 		f.Miss("two products of the alignment with features of the phonemes")
 	}
@@ -157,13 +147,11 @@ func findSource(f *onnx.Finder, p *places) {
 		}
 	}
 	if p.noise != "" {
-		p.excited = f.Below(onnx.Node{Outputs: []string{p.harmonics}}, "Add").Output()
+		p.excited = f.Below(p.harmonics, "Add").Output()
 	}
 }
 
 // hasSine reports whether a tensor is a product with a sine.
 func hasSine(f *onnx.Finder, name string) bool {
-	product, _ := f.First([]string{name}, "Mul")
-	_, found := f.First(product.Inputs, "Sin")
-	return found
+	return f.First(f.First([]string{name}, "Mul").Inputs, "Sin").Operator != ""
 }

@@ -45,7 +45,7 @@ func Floats(values []float32, shape ...int64) Tensor { return Tensor{Shape: shap
 // Ints returns a tensor of whole numbers.
 func Ints(values []int64, shape ...int64) Tensor { return Tensor{Shape: shape, Ints: values} }
 
-// Session runs one model. It is safe for concurrent use. Results are reproducible, but may differ between sessions with
+// Session runs one model, and keeps it until the process ends. It is safe for concurrent use. Results are reproducible, but may differ between sessions with
 // different numbers of threads.
 type Session struct {
 	session *onnxruntime.DynamicAdvancedSession
@@ -75,9 +75,6 @@ func Load(part onnx.Part, threads int) (*Session, error) {
 	}
 	return &Session{session: session, outputs: len(part.Outputs)}, nil
 }
-
-// Close frees the model. It must not be called during a run.
-func (s *Session) Close() error { return s.session.Destroy() }
 
 // Run computes the outputs. If ctx ends first, the run is cancelled and its error includes ctx's.
 func (s *Session) Run(ctx context.Context, inputs ...Tensor) (outputs []Tensor, err error) {
