@@ -119,7 +119,7 @@ func (p *Packages) Install(
 ) (Voice, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	before, _, err := journal.Load(ctx, p.Journal, stream())
+	state, _, err := journal.Load(ctx, p.Journal, stream())
 	if err != nil {
 		return Voice{}, err
 	}
@@ -128,28 +128,38 @@ func (p *Packages) Install(
 		return Voice{}, rejected(err)
 	}
 	defer os.RemoveAll(folder)
-	install, err := p.measured(ctx, folder, before)
+	install, err := p.measured(ctx, folder, state)
 	if err != nil {
 		return Voice{}, rejected(err)
 	}
 	if install.Size, err = p.store(ctx, blobs.Address(install.Blob), os.DirFS(folder)); err != nil {
 		return Voice{}, err
 	}
-	state, _, err := journal.Execute(ctx, p.Journal, stream(), command(install), origin.Metadata(uuid.New(), install.At))
-	if err != nil {
-		return Voice{}, err
-	}
-	p.deleteBlobs(ctx, before, state)
-	if err := p.follow(ctx); err != nil {
+	if state, err = p.change(ctx, install, install.At, origin); err != nil {
 		return Voice{}, err
 	}
 	return p.shown(state, state.Packages[state.Index(install.Voice)]), nil
 }
 
+// change executes a command, and makes this instance follow it.
+func (p *Packages) change(
+	ctx context.Context, c command, at time.Time, origin journal.Origin,
+) (after voicepackage.State, err error) {
+	before, _, err := journal.Load(ctx, p.Journal, stream())
+	if err != nil {
+		return after, err
+	}
+	if after, _, err = journal.Execute(ctx, p.Journal, stream(), c, origin.Metadata(uuid.New(), at)); err != nil {
+		return after, err
+	}
+	p.deleteBlobs(ctx, before, after)
+	return after, p.follow(ctx)
+}
+
 // deleteBlobs deletes the blobs of packages that are no longer installed. It leaves a blob that cannot be deleted.
 func (p *Packages) deleteBlobs(ctx context.Context, before, after voicepackage.State) {
 	for _, old := range before.Packages {
-		if slices.ContainsFunc(after.Packages, func(i voicepackage.Installed) bool { return i.Blob == old.Blob }) {
+		if after.Has(old.SHA256) {
 			continue
 		}
 		if err := p.Blobs.Delete(ctx, blobs.Address(old.Blob)); err != nil {
@@ -159,10 +169,10 @@ func (p *Packages) deleteBlobs(ctx context.Context, before, after voicepackage.S
 	}
 }
 
-// rejected returns a refusal for an invalid package.
+// rejected returns a refusal for an invalid package, and nil for nil.
 func rejected(err error) error {
 	var refusal *domain.Error
-	if errors.As(err, &refusal) || errors.Is(err, context.Canceled) {
+	if err == nil || errors.As(err, &refusal) || errors.Is(err, context.Canceled) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", domain.Refuse(domain.Rejected, "The voice cannot be installed: "+firstLine(err)), err)
@@ -240,17 +250,8 @@ func (p *Packages) Remove(ctx context.Context, id string, origin journal.Origin)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	at := p.Now().UTC()
-	before, _, err := journal.Load(ctx, p.Journal, stream())
-	if err != nil {
-		return err
-	}
-	after, _, err := journal.Execute(ctx, p.Journal, stream(), command(voicepackage.Remove{Voice: id, At: at}),
-		origin.Metadata(uuid.New(), at))
-	if err != nil {
-		return err
-	}
-	p.deleteBlobs(ctx, before, after)
-	return p.follow(ctx)
+	_, err := p.change(ctx, voicepackage.Remove{Voice: id, At: at}, at, origin)
+	return err
 }
 
 // Assign makes an installed voice speak for a system voice, on every instance. Without a voice, the system voice speaks
@@ -261,23 +262,18 @@ func (p *Packages) Assign(ctx context.Context, system, voice string, origin jour
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	assign := voicepackage.Assign{System: system, Voice: voice, Streams: p.Engines.Running()[voice], At: p.Now().UTC()}
-	if _, _, err := journal.Execute(ctx, p.Journal, stream(), command(assign),
-		origin.Metadata(uuid.New(), assign.At)); err != nil {
-		return err
-	}
-	return p.follow(ctx)
+	at := p.Now().UTC()
+	assign := voicepackage.Assign{System: system, Voice: voice, Streams: p.Engines.Running()[voice], At: at}
+	_, err := p.change(ctx, assign, at, origin)
+	return err
 }
 
 // Needed reports whether a blob belongs to an installed voice.
 func Needed(ctx context.Context, j *journal.Journal, address blobs.Address) (bool, error) {
 	state, _, err := journal.Load(ctx, j, stream())
-	if err != nil {
-		return false, err
-	}
 	return slices.ContainsFunc(state.Packages, func(i voicepackage.Installed) bool {
 		return i.Blob == string(address)
-	}), nil
+	}), err
 }
 
 // Test makes an installed voice speak, and measures it again.
@@ -297,10 +293,7 @@ func (p *Packages) Test(ctx context.Context, id string) (voicepack.Measured, err
 		return voicepack.Measured{}, err
 	}
 	measured, err := p.Engines.Measure(ctx, v)
-	if err != nil {
-		return voicepack.Measured{}, rejected(err)
-	}
-	return measured, nil
+	return measured, rejected(err)
 }
 
 // Follow makes this instance run the installed voices. A voice that cannot run here is logged once, and retried at
@@ -321,9 +314,7 @@ func (p *Packages) follow(ctx context.Context) error {
 	for _, installed := range state.Packages {
 		p.run(ctx, installed)
 	}
-	maps.DeleteFunc(p.failed, func(sha256 string, _ failure) bool {
-		return !slices.ContainsFunc(state.Packages, func(i voicepackage.Installed) bool { return i.SHA256 == sha256 })
-	})
+	maps.DeleteFunc(p.failed, func(sha256 string, _ failure) bool { return !state.Has(sha256) })
 	for id := range p.Engines.Running() {
 		if state.Index(id) < 0 {
 			if err := p.Engines.Close(id); err != nil {
@@ -402,8 +393,7 @@ func (p *Packages) sweep(state voicepackage.State) error {
 		return fmt.Errorf("looking for packages: %w", err)
 	}
 	for _, entry := range entries {
-		used := slices.ContainsFunc(state.Packages, func(i voicepackage.Installed) bool { return i.SHA256 == entry.Name() })
-		if used {
+		if state.Has(entry.Name()) {
 			continue
 		}
 		if err := os.RemoveAll(filepath.Join(p.Folder, entry.Name())); err != nil {

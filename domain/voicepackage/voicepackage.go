@@ -76,6 +76,11 @@ func (s State) Index(voice string) int {
 	return slices.IndexFunc(s.Packages, func(p Installed) bool { return p.Voice == voice })
 }
 
+// Has reports whether a package is installed.
+func (s State) Has(sha256 string) bool {
+	return slices.ContainsFunc(s.Packages, func(p Installed) bool { return p.SHA256 == sha256 })
+}
+
 // Evolve folds an event into the state.
 func Evolve(s State, event Event) State {
 	switch e := event.(type) {

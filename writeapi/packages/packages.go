@@ -37,7 +37,6 @@ type API struct {
 
 const (
 	maxPiece       = 1 << 20 // bytes of a package in a request
-	maxPackage     = 600 << 20
 	installTimeout = 10 * time.Minute
 )
 
@@ -89,7 +88,7 @@ type packagePieceRequest struct {
 }
 
 func (a *API) receive(_ *web.Call, in packagePieceRequest) (web.Reply, error) {
-	if in.Offset+int64(len(in.Piece)) > maxPackage {
+	if in.Offset+int64(len(in.Piece)) > voicepack.MaxArchive {
 		return web.Reply{}, errors.Join(domain.Refuse(domain.Rejected, "The package is too large"), a.Inbox.Remove())
 	}
 	return writeapi.Receive(a.Inbox, in.Offset, in.Piece)
