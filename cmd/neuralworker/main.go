@@ -81,7 +81,7 @@ func load(library, folder string) (*neural.Voices, error) {
 func serve(library, folder, speechworker string) error {
 	voices, err := load(library, folder)
 	if err != nil {
-		return errors.Join(err, neural.Refuse(os.Stdout, err))
+		return errors.Join(err, neural.Refuse(workers.NewWriter(os.Stdout), err))
 	}
 	return neural.Serve(os.Stdin, os.Stdout, voices, workers.Command{Path: speechworker, Args: []string{"phonemes"}})
 }

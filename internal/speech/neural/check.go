@@ -14,36 +14,11 @@ import (
 // comparedSentences is the number of sentences that are timed, and whose samples are compared with the whole model's.
 const comparedSentences = 3
 
-// check counts the symbols that the voice lacks, and compares its samples with those of the whole model.
 func (s *server) check(frame workers.Frame) error {
-	sentences, err := engineproto.ParseSentences(frame)
+	checked, err := s.checked(frame)
 	if err != nil {
-		return s.refuse(err)
+		return Refuse(s.writer, err)
 	}
-	voice, err := s.voices.voice(Own)
-	if err != nil {
-		return s.refuse(err)
-	}
-	checked := engineproto.Checked{Missing: map[string]int{}}
-	var spelt [][]int64
-	for _, text := range sentences.Texts {
-		ids, err := s.spell(voice, text, sentences.Language, checked.Missing)
-		if errors.Is(err, errRefused) {
-			return s.refuse(err)
-		}
-		if err != nil {
-			return err
-		}
-		if len(ids) > 0 {
-			spelt = append(spelt, ids)
-		}
-	}
-	compared, err := s.compare(voice, spelt[:min(len(spelt), comparedSentences)])
-	if err != nil {
-		return s.refuse(err)
-	}
-	checked.Difference, checked.Ratio = compared.Decibels, compared.Ratio
-	checked.Cost = compared.Time.Seconds() * float64(voice.Config.Audio.SampleRate) / float64(compared.Samples)
 	reply, err := engineproto.CheckFrame(checked)
 	if err != nil {
 		return err
@@ -51,10 +26,35 @@ func (s *server) check(frame workers.Frame) error {
 	return s.writer.Write(reply)
 }
 
+// checked counts the symbols that the voice lacks, and compares its samples with those of the whole model.
+func (s *server) checked(frame workers.Frame) (checked engineproto.Checked, err error) {
+	sentences, err := engineproto.ParseSentences(frame)
+	if err != nil {
+		return checked, err
+	}
+	voice, err := s.voices.voice(Own)
+	if err != nil {
+		return checked, err
+	}
+	checked.Missing = map[string]int{}
+	var spelt [][]int64
+	for _, text := range sentences.Texts {
+		ids, err := s.spell(voice, text, sentences.Language, checked.Missing)
+		if err != nil {
+			return checked, err
+		}
+		if len(ids) > 0 {
+			spelt = append(spelt, ids)
+		}
+	}
+	compared, err := s.compare(voice, spelt[:min(len(spelt), comparedSentences)])
+	checked.Difference, checked.Ratio = compared.Decibels, compared.Ratio
+	checked.Cost = compared.Time.Seconds() * float64(voice.Config.Audio.SampleRate) / float64(max(compared.Samples, 1))
+	return checked, err
+}
+
 // spell returns the ids of a sentence, and counts the symbols that the voice lacks in missing.
-func (s *server) spell(
-	voice *Voice, text, language string, missing map[string]int,
-) ([]int64, error) {
+func (s *server) spell(voice *Voice, text, language string, missing map[string]int) ([]int64, error) {
 	runes := []rune(text)
 	job := engineproto.Job{Text: text, Language: language, Speed: 1}
 	clauses := cutClauses(runes, []speech.Phrase{speech.OwnPhrase(len(runes))})
@@ -63,9 +63,10 @@ func (s *server) spell(
 	}
 	for _, c := range clauses {
 		for _, w := range c.words {
-			_, lacking := voice.Config.symbols(w)
-			for _, r := range lacking {
-				missing[string(r)]++
+			for _, r := range w.spelling {
+				if len(voice.Config.id(string(r))) == 0 {
+					missing[string(r)]++
+				}
 			}
 		}
 	}

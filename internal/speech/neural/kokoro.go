@@ -43,7 +43,7 @@ func kokoroConfig(content []byte) (Config, error) {
 		}
 		c.IDs[symbol] = []int64{id}
 	}
-	if _, found := c.id(spaceSymbol); !found {
+	if len(c.id(spaceSymbol)) == 0 {
 		return Config{}, errors.New("the voice's vocabulary has no space")
 	}
 	c.IDs[beginSymbol], c.IDs[endSymbol] = []int64{0}, []int64{0}

@@ -29,9 +29,6 @@ type Config struct {
 		PaceNoise float64 `json:"noise_w"`
 		Length    float64 `json:"length_scale"`
 	} `json:"inference"`
-	Espeak struct {
-		Voice string `json:"voice"`
-	} `json:"espeak"`
 	Speakers int                `json:"num_speakers"`
 	IDs      map[string][]int64 `json:"phoneme_id_map"`
 
@@ -83,25 +80,15 @@ func piperConfig(content []byte) (Config, error) {
 	return c, nil
 }
 
-// id returns the id of a symbol, and whether the voice has it.
-func (c Config) id(symbol string) (id int64, found bool) {
-	ids := c.IDs[symbol]
-	if len(ids) == 0 {
-		return 0, false
-	}
-	return ids[0], true
-}
+// id returns the id of a symbol, none if the voice lacks it.
+func (c Config) id(symbol string) []int64 { return c.IDs[symbol][:min(1, len(c.IDs[symbol]))] }
 
-// symbols returns the ids of a word, and the symbols that the voice lacks.
-func (c Config) symbols(word word) (ids []int64, missing []rune) {
+// symbols returns the ids of a word, without the symbols that the voice lacks.
+func (c Config) symbols(word word) (ids []int64) {
 	for _, r := range word.spelling {
-		if id, found := c.id(string(r)); found {
-			ids = append(ids, id)
-			continue
-		}
-		missing = append(missing, r)
+		ids = append(ids, c.id(string(r))...)
 	}
-	return ids, missing
+	return ids
 }
 
 // Voice is a loaded voice.
@@ -116,7 +103,7 @@ type Voices struct {
 	own      string
 	config   Config
 	models   models
-	loaded   map[string]*Voice // by folder
+	loaded   map[string]*Voice // by folder; each takes half a megabyte
 }
 
 // Load loads the voice of a folder, with whose model other folders in packages may have voices.
@@ -144,9 +131,6 @@ func Load(packages fs.FS, own string) (*Voices, error) {
 	return v, err
 }
 
-// maxLoaded bounds the voices that are kept in memory. Each takes half a megabyte.
-const maxLoaded = 64
-
 // Own stands in jobs for the folder whose model was loaded.
 const Own = "."
 
@@ -158,23 +142,16 @@ func (v *Voices) voice(folder string) (*Voice, error) {
 	if voice, found := v.loaded[folder]; found {
 		return voice, nil
 	}
-	errUnknown := errors.New("the voice is unknown")
-	if strings.Contains(folder, "/") || !fs.ValidPath(folder) { // also refuses ".." and ""
-		return nil, errUnknown
+	files, err := fs.Sub(v.packages, folder) // refuses "" and ".."
+	if err == nil {
+		_, err = fs.Stat(files, voicepack.ModelFile)
 	}
-	files, err := fs.Sub(v.packages, folder)
-	if err != nil {
-		return nil, errUnknown
-	}
-	if _, err := fs.Stat(files, voicepack.ModelFile); err != nil {
-		return nil, errUnknown
+	if err != nil || strings.Contains(folder, "/") {
+		return nil, errors.New("the voice is unknown")
 	}
 	model, err := v.models(files)
 	if err != nil {
 		return nil, err
-	}
-	if len(v.loaded) == maxLoaded {
-		clear(v.loaded)
 	}
 	voice := &Voice{Config: v.config, model: model}
 	v.loaded[folder] = voice
