@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 
 	"github.com/recital-tts/recital/internal/process/confine"
@@ -72,7 +71,7 @@ func load(library, folder string) (*neural.Voices, error) {
 	if err := errors.Join(confine.Memory(mostMemory*uint64(memory)), ort.Open(library)); err != nil {
 		return nil, err
 	}
-	voices, err := neural.Load(os.DirFS(filepath.Dir(folder)), filepath.Base(folder))
+	voices, err := neural.Load(folder)
 	debug.FreeOSMemory()
 	return voices, err
 }

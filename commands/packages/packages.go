@@ -119,8 +119,7 @@ func (p *Packages) Install(
 ) (Voice, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	state, _, err := journal.Load(ctx, p.Journal, stream())
-	if err != nil {
+	if err := p.stream.Refresh(ctx); err != nil {
 		return Voice{}, err
 	}
 	folder, err := p.unpack(archive, sha256)
@@ -128,32 +127,29 @@ func (p *Packages) Install(
 		return Voice{}, rejected(err)
 	}
 	defer os.RemoveAll(folder)
-	install, err := p.measured(ctx, folder, state)
+	install, err := p.measured(ctx, folder)
 	if err != nil {
 		return Voice{}, rejected(err)
 	}
 	if install.Size, err = p.store(ctx, blobs.Address(install.Blob), os.DirFS(folder)); err != nil {
 		return Voice{}, err
 	}
-	if state, err = p.change(ctx, install, install.At, origin); err != nil {
+	if err := p.change(ctx, install, install.At, origin); err != nil {
 		return Voice{}, err
 	}
+	state := p.stream.State()
 	return p.shown(state, state.Packages[state.Index(install.Voice)]), nil
 }
 
 // change executes a command, and makes this instance follow it.
-func (p *Packages) change(
-	ctx context.Context, c command, at time.Time, origin journal.Origin,
-) (after voicepackage.State, err error) {
-	before, _, err := journal.Load(ctx, p.Journal, stream())
+func (p *Packages) change(ctx context.Context, c command, at time.Time, origin journal.Origin) error {
+	before := p.stream.State()
+	after, _, err := p.stream.Execute(ctx, c, origin.Metadata(uuid.New(), at))
 	if err != nil {
-		return after, err
-	}
-	if after, _, err = journal.Execute(ctx, p.Journal, stream(), c, origin.Metadata(uuid.New(), at)); err != nil {
-		return after, err
+		return err
 	}
 	p.deleteBlobs(ctx, before, after)
-	return after, p.follow(ctx)
+	return p.follow(ctx)
 }
 
 // deleteBlobs deletes the blobs of packages that are no longer installed. It leaves a blob that cannot be deleted.
@@ -202,9 +198,7 @@ func (p *Packages) unpack(archive io.Reader, sha256 string) (folder string, err 
 }
 
 // measured returns the command that installs the package of a folder, after its voice has spoken.
-func (p *Packages) measured(
-	ctx context.Context, folder string, state voicepackage.State,
-) (voicepackage.Install, error) {
+func (p *Packages) measured(ctx context.Context, folder string) (voicepackage.Install, error) {
 	pack, err := voicepack.Open(os.DirFS(folder))
 	if err != nil {
 		return voicepackage.Install{}, err
@@ -217,7 +211,7 @@ func (p *Packages) measured(
 		Description: pack.Description, Languages: pack.Languages, Licence: pack.Licence, Attribution: pack.Attribution,
 		Commercial: pack.Commercial, Base: pack.Base, Source: pack.Source, OwnName: pack.OwnName, At: p.Now().UTC(),
 	}
-	if _, err := install.Decide(state); err != nil { // before any of it is stored
+	if _, err := install.Decide(p.stream.State()); err != nil { // before any of it is stored
 		return voicepackage.Install{}, err
 	}
 	measured, err := p.Engines.Measure(ctx, voicepack.Voice{ID: pack.ID, Languages: pack.Languages, Folder: folder})
@@ -250,8 +244,7 @@ func (p *Packages) Remove(ctx context.Context, id string, origin journal.Origin)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	at := p.Now().UTC()
-	_, err := p.change(ctx, voicepackage.Remove{Voice: id, At: at}, at, origin)
-	return err
+	return p.change(ctx, voicepackage.Remove{Voice: id, At: at}, at, origin)
 }
 
 // Assign makes an installed voice speak for a system voice, on every instance. Without a voice, the system voice speaks
@@ -264,8 +257,7 @@ func (p *Packages) Assign(ctx context.Context, system, voice string, origin jour
 	defer p.mu.Unlock()
 	at := p.Now().UTC()
 	assign := voicepackage.Assign{System: system, Voice: voice, Streams: p.Engines.Running()[voice], At: at}
-	_, err := p.change(ctx, assign, at, origin)
-	return err
+	return p.change(ctx, assign, at, origin)
 }
 
 // Needed reports whether a blob belongs to an installed voice.
@@ -280,10 +272,10 @@ func Needed(ctx context.Context, j *journal.Journal, address blobs.Address) (boo
 func (p *Packages) Test(ctx context.Context, id string) (voicepack.Measured, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	state, _, err := journal.Load(ctx, p.Journal, stream())
-	if err != nil {
+	if err := p.stream.Refresh(ctx); err != nil {
 		return voicepack.Measured{}, err
 	}
+	state := p.stream.State()
 	i := state.Index(id)
 	if i < 0 {
 		return voicepack.Measured{}, voicepackage.ErrNotFound

@@ -2,8 +2,6 @@ package neural
 
 import (
 	"errors"
-	"fmt"
-	"io/fs"
 
 	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech"
@@ -77,11 +75,7 @@ func (s *server) spell(voice *Voice, text, language string, missing map[string]i
 
 // compare loads the whole model and compares the voice with it.
 func (s *server) compare(voice *Voice, sentences [][]int64) (family.Comparison, error) {
-	folder, err := fs.Sub(s.voices.packages, s.voices.own)
-	if err != nil {
-		return family.Comparison{}, fmt.Errorf("looking at a voice: %w", err)
-	}
-	parts, err := split(folder)
+	parts, err := split(s.voices.files(Own))
 	if err != nil {
 		return family.Comparison{}, err
 	}

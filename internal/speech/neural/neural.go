@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"golang.org/x/text/unicode/norm"
@@ -97,27 +99,22 @@ type Voice struct {
 	model  family.Model
 }
 
-// Voices are voices that share a model. Each is a folder in the folder of packages.
+// Voices are voices that share a model. Each has a folder, and all of these are in one folder.
 type Voices struct {
-	packages fs.FS // the folder of packages
-	own      string
-	config   Config
-	models   models
-	loaded   map[string]*Voice // by folder; each takes half a megabyte
+	own    string // the folder whose model is loaded
+	config Config
+	models models
+	loaded map[string]*Voice // by name of the folder; each takes half a megabyte
 }
 
-// Load loads the voice of a folder, with whose model other folders in packages may have voices.
-func Load(packages fs.FS, own string) (*Voices, error) {
-	v := &Voices{packages: packages, own: own, loaded: map[string]*Voice{}}
-	folder, err := fs.Sub(packages, own)
-	if err != nil {
-		return nil, fmt.Errorf("looking at a voice: %w", err)
-	}
-	content, err := voicepack.Read(folder, voicepack.ConfigFile)
+// Load loads the voice of a folder, with whose model the folders beside it may have voices.
+func Load(folder string) (*Voices, error) {
+	v := &Voices{own: folder, loaded: map[string]*Voice{}}
+	content, err := voicepack.Read(v.files(Own), voicepack.ConfigFile)
 	if err != nil {
 		return nil, err
 	}
-	parts, err := split(folder)
+	parts, err := split(v.files(Own))
 	if err != nil {
 		return nil, err
 	}
@@ -127,26 +124,29 @@ func Load(packages fs.FS, own string) (*Voices, error) {
 	if v.models, err = parts.load(); err != nil {
 		return nil, err
 	}
-	_, err = v.voice(own)
+	_, err = v.voice(filepath.Base(folder))
 	return v, err
 }
 
 // Own stands in jobs for the folder whose model was loaded.
 const Own = "."
 
+// files returns the files of a folder by its name.
+func (v *Voices) files(folder string) fs.FS {
+	if folder == Own {
+		return os.DirFS(v.own)
+	}
+	return os.DirFS(filepath.Join(filepath.Dir(v.own), folder))
+}
+
 // voice returns the voice of a folder, which is loaded on first use.
 func (v *Voices) voice(folder string) (*Voice, error) {
-	if folder == Own {
-		folder = v.own
-	}
 	if voice, found := v.loaded[folder]; found {
 		return voice, nil
 	}
-	files, err := fs.Sub(v.packages, folder) // refuses "" and ".."
-	if err == nil {
-		_, err = fs.Stat(files, voicepack.ModelFile)
-	}
-	if err != nil || strings.Contains(folder, "/") {
+	files := v.files(folder)
+	_, err := fs.Stat(files, voicepack.ModelFile)
+	if err != nil || !fs.ValidPath(folder) || strings.Contains(folder, "/") { // ".." and "" are no valid paths
 		return nil, errors.New("the voice is unknown")
 	}
 	model, err := v.models(files)
@@ -174,12 +174,16 @@ func split(folder fs.FS) (parts, error) {
 	if err != nil {
 		return parts{}, err
 	}
-	if kokoro.Like(file) {
-		cut, err := kokoro.Split(file)
+	g, err := onnx.Parse(file)
+	if err != nil {
+		return parts{}, err
+	}
+	if kokoro.Like(g) {
+		cut, err := kokoro.Split(g)
 		load := func() (models, error) { return loadKokoro(cut) }
 		return parts{whole: cut.Whole, load: load, config: kokoroConfig}, err
 	}
-	cut, err := vits.Split(file)
+	cut, err := vits.Split(g)
 	load := func() (models, error) {
 		model, err := vits.Load(cut)
 		return func(fs.FS) (family.Model, error) { return model, nil }, err

@@ -41,18 +41,11 @@ type places struct {
 	samples   string
 }
 
-// Like reports whether a file is a model with the inputs of this family.
-func Like(file []byte) bool {
-	g, err := onnx.Parse(file)
-	return err == nil && slices.Contains(g.Inputs, styleInput)
-}
+// Like reports whether a model has the inputs of this family.
+func Like(g *onnx.Graph) bool { return slices.Contains(g.Inputs, styleInput) }
 
 // Split recognises a model by its structure and cuts it. The error describes the expected structure.
-func Split(file []byte) (Parts, error) {
-	g, err := onnx.Parse(file)
-	if err != nil {
-		return Parts{}, err
-	}
+func Split(g *onnx.Graph) (Parts, error) {
 	p, err := find(g)
 	if err != nil {
 		return Parts{}, fmt.Errorf("this is no Kokoro: %w", err)
@@ -85,8 +78,7 @@ func find(g *onnx.Graph) (places, error) {
 	ids := slices.DeleteFunc(slices.Clone(g.Inputs), func(name string) bool {
 		return name == styleInput || name == speedInput || g.IsWeight(name)
 	})
-	if len(ids) != 1 || len(g.Outputs) != 1 || !slices.Contains(g.Inputs, styleInput) ||
-		!slices.Contains(g.Inputs, speedInput) {
+	if len(ids) != 1 || len(g.Outputs) != 1 || !Like(g) || !slices.Contains(g.Inputs, speedInput) {
 		return places{}, errors.New("it needs the inputs tokens, style and speed, and one output")
 	}
 	p := places{ids: ids[0], samples: g.Outputs[0]}

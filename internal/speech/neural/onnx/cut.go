@@ -67,6 +67,9 @@ func (g *Graph) Part(inputs, outputs []Value) (Part, error) {
 	return part, nil
 }
 
+// Whole returns the uncut model.
+func (g *Graph) Whole() Part { return Part{Model: g.file, Inputs: g.Inputs, Outputs: g.Outputs} }
+
 // needed returns the nodes that compute the outputs, in the order of the graph, and the names of all tensors that they
 // use. It returns an error if they need other inputs.
 func (g *Graph) needed(inputs, outputs []string) (nodes []int, used map[string]bool, err error) {

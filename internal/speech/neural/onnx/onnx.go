@@ -50,6 +50,7 @@ type Graph struct {
 	Inputs  []string
 	Outputs []string
 
+	file      []byte
 	model     [][]byte // the fields of the model but the graph
 	other     [][]byte // the fields of the graph that are not listed below
 	weights   map[string]encoded
@@ -84,7 +85,7 @@ func Parse(file []byte) (*Graph, error) {
 		return nil, errors.New("reading a model: it has functions or graphs of its own, which are not supported")
 	}
 	g := &Graph{
-		model: model.without(modelGraph), weights: map[string]encoded{},
+		file: file, model: model.without(modelGraph), weights: map[string]encoded{},
 		producers: map[string]int{}, consumers: map[string][]int{},
 	}
 	graphs := model.all(modelGraph)

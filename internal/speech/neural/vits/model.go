@@ -39,11 +39,7 @@ type places struct {
 }
 
 // Split recognises a model by its structure and cuts it. The error describes the expected structure.
-func Split(file []byte) (Parts, error) {
-	g, err := onnx.Parse(file)
-	if err != nil {
-		return Parts{}, err
-	}
+func Split(g *onnx.Graph) (Parts, error) {
 	p, err := find(g)
 	if err != nil {
 		return Parts{}, fmt.Errorf("this is no VITS voice of Piper's kind with one speaker: %w", err)
@@ -65,7 +61,7 @@ func Split(file []byte) (Parts, error) {
 		Flow:      cut(g, floats(p.prior, p.mask), floats(p.latent)),
 		Coarse:    cut(decoder, floats(p.latent), floats(p.coarse)),
 		Fine:      cut(decoder, floats(p.coarse), floats(p.samples)),
-		Whole:     onnx.Part{Model: file, Inputs: g.Inputs, Outputs: g.Outputs},
+		Whole:     g.Whole(),
 		Columns:   p.columns, Hop: p.hop, Wide: wide,
 	}, err
 }
