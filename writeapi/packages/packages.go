@@ -3,14 +3,12 @@ package packages
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"io"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/commands/packages"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/audit"
@@ -20,18 +18,9 @@ import (
 	"github.com/recital-tts/recital/writeapi"
 )
 
-// Packages manages the installed voices. *packages.Packages implements it.
-type Packages interface {
-	List(ctx context.Context) ([]packages.Voice, error)
-	Install(ctx context.Context, archive io.Reader, sha256 string, origin journal.Origin) (packages.Voice, error)
-	Remove(ctx context.Context, id string, origin journal.Origin) error
-	Assign(ctx context.Context, system, voice string, origin journal.Origin) error
-	Test(ctx context.Context, id string) (voicepack.Measured, error)
-}
-
 // API serves the routes.
 type API struct {
-	Packages Packages
+	Packages *packages.Packages
 	Inbox    writeapi.Inbox
 }
 

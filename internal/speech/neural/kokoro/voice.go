@@ -40,8 +40,6 @@ const (
 const (
 	styleRows = 510
 	styleSize = 256
-	// StyleBytes is the size of the file.
-	StyleBytes = 4 * styleRows * styleSize
 )
 
 // Model is a loaded model, which speaks with the styles of several voices.
@@ -71,11 +69,10 @@ const maxStyle = 100
 
 // With returns a voice that speaks with the styles of a file.
 func (m *Model) With(file []byte) (*Voice, error) {
-	if len(file) != StyleBytes {
-		return nil, fmt.Errorf("the voice's styles have %d bytes, and %d are expected", len(file), StyleBytes)
-	}
 	styles := make([]float32, styleRows*styleSize)
-	_, _ = binary.Decode(file, binary.LittleEndian, styles)                                               // their sizes agree
+	if n, err := binary.Decode(file, binary.LittleEndian, styles); err != nil || n != len(file) {
+		return nil, fmt.Errorf("the voice's styles have %d bytes, and %d are expected", len(file), 4*len(styles))
+	}
 	if slices.ContainsFunc(styles, func(v float32) bool { return !(math.Abs(float64(v)) <= maxStyle) }) { // or NaN
 		return nil, errors.New("the voice's styles have a number that is out of range")
 	}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	onnxruntime "github.com/yalue/onnxruntime_go"
@@ -21,9 +20,6 @@ func Open(library string) error {
 	}
 	if !filepath.IsAbs(library) {
 		return errors.New("loading ONNX Runtime: its path is not absolute")
-	}
-	if _, err := os.Stat(library); err != nil {
-		return fmt.Errorf("loading ONNX Runtime: %w", err)
 	}
 	onnxruntime.SetSharedLibraryPath(library)
 	if err := onnxruntime.InitializeEnvironment(onnxruntime.WithLogLevelFatal()); err != nil {
