@@ -41,8 +41,8 @@ func Floats(values []float32, shape ...int64) Tensor { return Tensor{Shape: shap
 // Ints returns a tensor of whole numbers.
 func Ints(values []int64, shape ...int64) Tensor { return Tensor{Shape: shape, Ints: values} }
 
-// Session runs one model, and keeps it until the process ends. It is safe for concurrent use. Results are reproducible, but may differ between sessions with
-// different numbers of threads.
+// Session runs one model, and keeps it until the process ends. It is safe for concurrent use. Results are reproducible,
+// but may differ between sessions with different numbers of threads.
 type Session struct {
 	session *onnxruntime.DynamicAdvancedSession
 	outputs int
