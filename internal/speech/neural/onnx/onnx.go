@@ -154,7 +154,7 @@ func (g *Graph) addNode(e encoded) error {
 		return err
 	}
 	for _, output := range node.Outputs {
-		if g.Producer(output).Operator != "" {
+		if _, twice := g.producers[output]; twice {
 			return errors.New("two nodes have one output")
 		}
 		if output != "" {
