@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 
 	"github.com/recital-tts/recital/internal/process/confine"
@@ -16,6 +15,7 @@ import (
 	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech/neural"
 	"github.com/recital-tts/recital/internal/speech/neural/ort"
+	"github.com/recital-tts/recital/internal/speech/voicepack"
 )
 
 const usage = `usage: neuralworker --runtime LIBRARY --phonemes SPEECHWORKER FOLDER
@@ -58,16 +58,20 @@ func run(args []string) int {
 	return 0
 }
 
+// mostMemory bounds the memory of the process, as a multiple of what the voice takes once it is loaded. There are
+// several copies of the model before.
+const mostMemory = 6
+
 // load loads the model of a folder, and returns the memory that only loading took to the system.
 func load(library, folder string) (*neural.Voices, error) {
-	memory, err := neural.Memory(os.DirFS(folder))
+	memory, err := voicepack.Voice{Folder: folder}.Memory()
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(confine.Memory(memory), ort.Open(library)); err != nil {
+	if err := errors.Join(confine.Memory(mostMemory*uint64(memory)), ort.Open(library)); err != nil {
 		return nil, err
 	}
-	voices, err := neural.Load(os.DirFS(filepath.Dir(folder)), filepath.Base(folder))
+	voices, err := neural.Load(folder)
 	debug.FreeOSMemory()
 	return voices, err
 }
@@ -76,7 +80,7 @@ func load(library, folder string) (*neural.Voices, error) {
 func serve(library, folder, speechworker string) error {
 	voices, err := load(library, folder)
 	if err != nil {
-		return errors.Join(err, neural.Refuse(os.Stdout, err))
+		return errors.Join(err, neural.Refuse(workers.NewWriter(os.Stdout), err))
 	}
 	return neural.Serve(os.Stdin, os.Stdout, voices, workers.Command{Path: speechworker, Args: []string{"phonemes"}})
 }

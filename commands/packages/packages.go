@@ -119,8 +119,7 @@ func (p *Packages) Install(
 ) (Voice, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	before, _, err := journal.Load(ctx, p.Journal, stream())
-	if err != nil {
+	if err := p.stream.Refresh(ctx); err != nil {
 		return Voice{}, err
 	}
 	folder, err := p.unpack(archive, sha256)
@@ -128,28 +127,35 @@ func (p *Packages) Install(
 		return Voice{}, rejected(err)
 	}
 	defer os.RemoveAll(folder)
-	install, err := p.measured(ctx, folder, before)
+	install, err := p.measured(ctx, folder)
 	if err != nil {
 		return Voice{}, rejected(err)
 	}
 	if install.Size, err = p.store(ctx, blobs.Address(install.Blob), os.DirFS(folder)); err != nil {
 		return Voice{}, err
 	}
-	state, _, err := journal.Execute(ctx, p.Journal, stream(), command(install), origin.Metadata(uuid.New(), install.At))
-	if err != nil {
+	if err := p.change(ctx, install, install.At, origin); err != nil {
 		return Voice{}, err
 	}
-	p.deleteBlobs(ctx, before, state)
-	if err := p.follow(ctx); err != nil {
-		return Voice{}, err
-	}
+	state := p.stream.State()
 	return p.shown(state, state.Packages[state.Index(install.Voice)]), nil
+}
+
+// change executes a command, and makes this instance follow it.
+func (p *Packages) change(ctx context.Context, c command, at time.Time, origin journal.Origin) error {
+	before := p.stream.State()
+	after, _, err := p.stream.Execute(ctx, c, origin.Metadata(uuid.New(), at))
+	if err != nil {
+		return err
+	}
+	p.deleteBlobs(ctx, before, after)
+	return p.follow(ctx)
 }
 
 // deleteBlobs deletes the blobs of packages that are no longer installed. It leaves a blob that cannot be deleted.
 func (p *Packages) deleteBlobs(ctx context.Context, before, after voicepackage.State) {
 	for _, old := range before.Packages {
-		if slices.ContainsFunc(after.Packages, func(i voicepackage.Installed) bool { return i.Blob == old.Blob }) {
+		if after.Has(old.SHA256) {
 			continue
 		}
 		if err := p.Blobs.Delete(ctx, blobs.Address(old.Blob)); err != nil {
@@ -159,10 +165,10 @@ func (p *Packages) deleteBlobs(ctx context.Context, before, after voicepackage.S
 	}
 }
 
-// rejected returns a refusal for an invalid package.
+// rejected returns a refusal for an invalid package, and nil for nil.
 func rejected(err error) error {
 	var refusal *domain.Error
-	if errors.As(err, &refusal) || errors.Is(err, context.Canceled) {
+	if err == nil || errors.As(err, &refusal) || errors.Is(err, context.Canceled) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", domain.Refuse(domain.Rejected, "The voice cannot be installed: "+firstLine(err)), err)
@@ -192,9 +198,7 @@ func (p *Packages) unpack(archive io.Reader, sha256 string) (folder string, err 
 }
 
 // measured returns the command that installs the package of a folder, after its voice has spoken.
-func (p *Packages) measured(
-	ctx context.Context, folder string, state voicepackage.State,
-) (voicepackage.Install, error) {
+func (p *Packages) measured(ctx context.Context, folder string) (voicepackage.Install, error) {
 	pack, err := voicepack.Open(os.DirFS(folder))
 	if err != nil {
 		return voicepackage.Install{}, err
@@ -207,7 +211,7 @@ func (p *Packages) measured(
 		Description: pack.Description, Languages: pack.Languages, Licence: pack.Licence, Attribution: pack.Attribution,
 		Commercial: pack.Commercial, Base: pack.Base, Source: pack.Source, OwnName: pack.OwnName, At: p.Now().UTC(),
 	}
-	if _, err := install.Decide(state); err != nil { // before any of it is stored
+	if _, err := install.Decide(p.stream.State()); err != nil { // before any of it is stored
 		return voicepackage.Install{}, err
 	}
 	measured, err := p.Engines.Measure(ctx, voicepack.Voice{ID: pack.ID, Languages: pack.Languages, Folder: folder})
@@ -240,17 +244,7 @@ func (p *Packages) Remove(ctx context.Context, id string, origin journal.Origin)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	at := p.Now().UTC()
-	before, _, err := journal.Load(ctx, p.Journal, stream())
-	if err != nil {
-		return err
-	}
-	after, _, err := journal.Execute(ctx, p.Journal, stream(), command(voicepackage.Remove{Voice: id, At: at}),
-		origin.Metadata(uuid.New(), at))
-	if err != nil {
-		return err
-	}
-	p.deleteBlobs(ctx, before, after)
-	return p.follow(ctx)
+	return p.change(ctx, voicepackage.Remove{Voice: id, At: at}, at, origin)
 }
 
 // Assign makes an installed voice speak for a system voice, on every instance. Without a voice, the system voice speaks
@@ -261,33 +255,27 @@ func (p *Packages) Assign(ctx context.Context, system, voice string, origin jour
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	assign := voicepackage.Assign{System: system, Voice: voice, Streams: p.Engines.Running()[voice], At: p.Now().UTC()}
-	if _, _, err := journal.Execute(ctx, p.Journal, stream(), command(assign),
-		origin.Metadata(uuid.New(), assign.At)); err != nil {
-		return err
-	}
-	return p.follow(ctx)
+	at := p.Now().UTC()
+	assign := voicepackage.Assign{System: system, Voice: voice, Streams: p.Engines.Running()[voice], At: at}
+	return p.change(ctx, assign, at, origin)
 }
 
 // Needed reports whether a blob belongs to an installed voice.
 func Needed(ctx context.Context, j *journal.Journal, address blobs.Address) (bool, error) {
 	state, _, err := journal.Load(ctx, j, stream())
-	if err != nil {
-		return false, err
-	}
 	return slices.ContainsFunc(state.Packages, func(i voicepackage.Installed) bool {
 		return i.Blob == string(address)
-	}), nil
+	}), err
 }
 
 // Test makes an installed voice speak, and measures it again.
 func (p *Packages) Test(ctx context.Context, id string) (voicepack.Measured, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	state, _, err := journal.Load(ctx, p.Journal, stream())
-	if err != nil {
+	if err := p.stream.Refresh(ctx); err != nil {
 		return voicepack.Measured{}, err
 	}
+	state := p.stream.State()
 	i := state.Index(id)
 	if i < 0 {
 		return voicepack.Measured{}, voicepackage.ErrNotFound
@@ -297,10 +285,7 @@ func (p *Packages) Test(ctx context.Context, id string) (voicepack.Measured, err
 		return voicepack.Measured{}, err
 	}
 	measured, err := p.Engines.Measure(ctx, v)
-	if err != nil {
-		return voicepack.Measured{}, rejected(err)
-	}
-	return measured, nil
+	return measured, rejected(err)
 }
 
 // Follow makes this instance run the installed voices. A voice that cannot run here is logged once, and retried at
@@ -321,9 +306,7 @@ func (p *Packages) follow(ctx context.Context) error {
 	for _, installed := range state.Packages {
 		p.run(ctx, installed)
 	}
-	maps.DeleteFunc(p.failed, func(sha256 string, _ failure) bool {
-		return !slices.ContainsFunc(state.Packages, func(i voicepackage.Installed) bool { return i.SHA256 == sha256 })
-	})
+	maps.DeleteFunc(p.failed, func(sha256 string, _ failure) bool { return !state.Has(sha256) })
 	for id := range p.Engines.Running() {
 		if state.Index(id) < 0 {
 			if err := p.Engines.Close(id); err != nil {
@@ -402,8 +385,7 @@ func (p *Packages) sweep(state voicepackage.State) error {
 		return fmt.Errorf("looking for packages: %w", err)
 	}
 	for _, entry := range entries {
-		used := slices.ContainsFunc(state.Packages, func(i voicepackage.Installed) bool { return i.SHA256 == entry.Name() })
-		if used {
+		if state.Has(entry.Name()) {
 			continue
 		}
 		if err := os.RemoveAll(filepath.Join(p.Folder, entry.Name())); err != nil {

@@ -76,6 +76,11 @@ func (s State) Index(voice string) int {
 	return slices.IndexFunc(s.Packages, func(p Installed) bool { return p.Voice == voice })
 }
 
+// Has reports whether a package is installed.
+func (s State) Has(sha256 string) bool {
+	return slices.ContainsFunc(s.Packages, func(p Installed) bool { return p.SHA256 == sha256 })
+}
+
 // Evolve folds an event into the state.
 func Evolve(s State, event Event) State {
 	switch e := event.(type) {
@@ -87,10 +92,7 @@ func Evolve(s State, event Event) State {
 	case Removed:
 		s.Packages, s.Assigned = without(s, e.Voice), unassigned(s, e.Voice)
 	case Assigned:
-		s.Assigned = maps.Clone(s.Assigned)
-		if s.Assigned == nil {
-			s.Assigned = map[string]string{}
-		}
+		s.Assigned = maps.Collect(maps.All(s.Assigned)) // a copy, and never nil
 		s.Assigned[e.System] = e.Voice
 		if e.Voice == "" {
 			delete(s.Assigned, e.System)

@@ -3,14 +3,12 @@ package packages
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"io"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/commands/packages"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/audit"
@@ -20,24 +18,14 @@ import (
 	"github.com/recital-tts/recital/writeapi"
 )
 
-// Packages manages the installed voices. *packages.Packages implements it.
-type Packages interface {
-	List(ctx context.Context) ([]packages.Voice, error)
-	Install(ctx context.Context, archive io.Reader, sha256 string, origin journal.Origin) (packages.Voice, error)
-	Remove(ctx context.Context, id string, origin journal.Origin) error
-	Assign(ctx context.Context, system, voice string, origin journal.Origin) error
-	Test(ctx context.Context, id string) (voicepack.Measured, error)
-}
-
 // API serves the routes.
 type API struct {
-	Packages Packages
+	Packages *packages.Packages
 	Inbox    writeapi.Inbox
 }
 
 const (
 	maxPiece       = 1 << 20 // bytes of a package in a request
-	maxPackage     = 600 << 20
 	installTimeout = 10 * time.Minute
 )
 
@@ -89,7 +77,7 @@ type packagePieceRequest struct {
 }
 
 func (a *API) receive(_ *web.Call, in packagePieceRequest) (web.Reply, error) {
-	if in.Offset+int64(len(in.Piece)) > maxPackage {
+	if in.Offset+int64(len(in.Piece)) > voicepack.MaxArchive {
 		return web.Reply{}, errors.Join(domain.Refuse(domain.Rejected, "The package is too large"), a.Inbox.Remove())
 	}
 	return writeapi.Receive(a.Inbox, in.Offset, in.Piece)

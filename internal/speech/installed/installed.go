@@ -177,9 +177,6 @@ func (e *Engines) room(v voicepack.Voice) (each int64, processes int, err error)
 }
 
 func (e *Engines) pool(v voicepack.Voice, size int) (*worker.Pool, error) {
-	if !e.HasRuntime() {
-		return nil, voicepack.ErrNoRuntime
-	}
 	pool, err := worker.Open(worker.Config{
 		Size: size, HelloTimeout: loadTimeout, JobTimeout: jobTimeout, AbandonTimeout: abandonTimeout,
 		GivesUp: true, Logger: e.config.Logger, Command: e.command(v),

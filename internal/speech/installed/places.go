@@ -1,6 +1,7 @@
 package installed
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -18,8 +19,8 @@ type places struct {
 	processors float64 // available to all streams together
 	shares     []*share
 	held       map[string]int // number of places by account
-	ongoing    []*waiter      // for streams in progress
-	waiting    []*crowd       // for new streams, in turn
+	waiting    []*waiter      // in the order of their arrival
+	turns      int            // counts the turns of accounts
 }
 
 // share is the places of a model.
@@ -34,13 +35,9 @@ func (s *share) isFull() bool { return s.taken >= s.places }
 type waiter struct {
 	account string
 	of      *share
+	isNew   bool
+	turn    int           // of its account
 	granted chan struct{} // closed when it has a place
-}
-
-// crowd is the waiters of an account, in order; there is at least one.
-type crowd struct {
-	account string
-	waiters []*waiter
 }
 
 func newPlaces(processors float64) *places {
@@ -111,16 +108,14 @@ func (p *places) wait(
 func (p *places) queue(s *share, account string, isNew bool) *waiter {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	w := &waiter{account: account, of: s, granted: make(chan struct{})}
-	at := slices.IndexFunc(p.waiting, func(c *crowd) bool { return c.account == account })
-	switch {
-	case !isNew:
-		p.ongoing = append(p.ongoing, w)
-	case at < 0:
-		p.waiting = append(p.waiting, &crowd{account: account, waiters: []*waiter{w}})
-	default:
-		p.waiting[at].waiters = append(p.waiting[at].waiters, w)
+	p.turns++
+	w := &waiter{account: account, of: s, isNew: isNew, turn: p.turns, granted: make(chan struct{})}
+	for _, other := range p.waiting {
+		if other.account == account {
+			w.turn = other.turn
+		}
 	}
+	p.waiting = append(p.waiting, w)
 	p.grant()
 	return w
 }
@@ -134,11 +129,7 @@ func (p *places) leave(w *waiter) bool {
 		return false
 	default:
 	}
-	p.ongoing = slices.DeleteFunc(p.ongoing, func(other *waiter) bool { return other == w })
-	for _, c := range p.waiting {
-		c.waiters = slices.DeleteFunc(c.waiters, func(other *waiter) bool { return other == w })
-	}
-	p.waiting = slices.DeleteFunc(p.waiting, func(c *crowd) bool { return len(c.waiters) == 0 })
+	p.remove(w)
 	p.grant()
 	return true
 }
@@ -158,6 +149,12 @@ func (p *places) give(s *share, account string) {
 func (p *places) grant() {
 	for w := p.next(); w != nil && p.fits(w.of); w = p.next() {
 		p.remove(w)
+		p.turns++ // its account becomes the last in turn
+		for _, other := range p.waiting {
+			if other.account == w.account {
+				other.turn = p.turns
+			}
+		}
 		w.of.taken++
 		p.held[w.account]++
 		close(w.granted)
@@ -165,27 +162,21 @@ func (p *places) grant() {
 }
 
 // next returns the next waiter, nil if there is none. It passes over waiters for models without a free place.
-func (p *places) next() *waiter {
-	if w := first(p.ongoing); w != nil {
-		return w
-	}
-	var next *waiter
-	for _, c := range p.waiting {
-		if w := first(c.waiters); w != nil && (next == nil || p.held[c.account] < p.held[next.account]) {
+func (p *places) next() (next *waiter) {
+	for _, w := range p.waiting {
+		if !w.of.isFull() && (next == nil || p.isBefore(w, next)) {
 			next = w
 		}
 	}
 	return next
 }
 
-// first returns the first waiter for a model with a free place, nil if there is none.
-func first(waiters []*waiter) *waiter {
-	for _, w := range waiters {
-		if !w.of.isFull() {
-			return w
-		}
+// isBefore reports whether a waiter is served before one that came earlier.
+func (p *places) isBefore(w, earlier *waiter) bool {
+	if !w.isNew || !earlier.isNew {
+		return !w.isNew && earlier.isNew
 	}
-	return nil
+	return cmp.Or(p.held[w.account]-p.held[earlier.account], w.turn-earlier.turn) < 0
 }
 
 // fits reports whether there are processors for one more stream. It is always true for a single stream and for a free
@@ -199,19 +190,10 @@ func (p *places) fits(s *share) bool {
 	return load == 0 || s.cost == 0 || load+s.cost <= p.processors+rounding
 }
 
-// remove removes a waiter that has received a place. Its account becomes the last in turn.
+// remove removes a waiter.
 func (p *places) remove(w *waiter) {
-	if i := slices.Index(p.ongoing, w); i >= 0 {
-		p.ongoing = slices.Delete(p.ongoing, i, i+1)
-		return
-	}
-	at := slices.IndexFunc(p.waiting, func(c *crowd) bool { return c.account == w.account })
-	c := p.waiting[at]
-	c.waiters = slices.DeleteFunc(c.waiters, func(other *waiter) bool { return other == w })
-	p.waiting = slices.Delete(p.waiting, at, at+1)
-	if len(c.waiters) > 0 {
-		p.waiting = append(p.waiting, c)
-	}
+	i := slices.Index(p.waiting, w)
+	p.waiting = slices.Delete(p.waiting, i, i+1)
 }
 
 // inUse returns the number of taken places, and of all.

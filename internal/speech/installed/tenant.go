@@ -56,25 +56,25 @@ func (e *Engines) Admit(ctx context.Context, id string) bool {
 		e.passedOn.Add(1)
 		return false
 	}
-	t, err := e.tenant(ctx, listener)
-	if err != nil {
-		return false
-	}
-	defer func() { <-t.turn }()
-	if s := running.model.share; !t.holds[s] {
-		if !e.places.try(s, listener.Account) {
-			e.passedOn.Add(1)
-			return false
-		}
-		t.holds[s] = true
-		e.streamed.Add(1)
-	}
-	return true
+	return e.take(ctx, listener, running.model.share, func(*tenant) error {
+		e.passedOn.Add(1)
+		return speech.ErrEngineBusy
+	}) == nil
 }
 
 // admit waits for a place, without a time limit if a part of the text has been spoken. A listener that waits for a
 // place holds no other one, which excludes deadlocks.
 func (e *Engines) admit(ctx context.Context, listener *speech.Listener, s *share, first bool) error {
+	return e.take(ctx, listener, s, func(t *tenant) error {
+		e.leave(t, listener)
+		return e.wait(ctx, listener, s, first)
+	})
+}
+
+// take takes a place, unless the listener has one. If none is free, otherwise waits for it or returns an error.
+func (e *Engines) take(
+	ctx context.Context, listener *speech.Listener, s *share, otherwise func(t *tenant) error,
+) error {
 	t, err := e.tenant(ctx, listener)
 	if err != nil {
 		return err
@@ -84,8 +84,7 @@ func (e *Engines) admit(ctx context.Context, listener *speech.Listener, s *share
 		return nil
 	}
 	if !e.places.try(s, listener.Account) {
-		e.leave(t, listener)
-		if err := e.wait(ctx, listener, s, first); err != nil {
+		if err := otherwise(t); err != nil {
 			return err
 		}
 	}

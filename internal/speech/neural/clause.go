@@ -1,6 +1,7 @@
 package neural
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -61,11 +62,19 @@ func cutClauses(text []rune, phrases []speech.Phrase) (clauses []clause) {
 	return clauses
 }
 
+// markOf returns the punctuation that models know for a character, or 0 if it does not end clauses.
+func markOf(r rune) rune {
+	known := []rune(marks.Replace(string(r)))[0]
+	if !strings.ContainsRune(",;:.?!", known) {
+		return 0
+	}
+	return known
+}
+
 // nextClause returns the length of a text's first clause, including the white space after it.
 func nextClause(text []rune) (length int, mark rune) {
 	for i, r := range text {
-		known := []rune(marks.Replace(string(r)))[0]
-		if !strings.ContainsRune(",;:.?!", known) {
+		if mark = markOf(r); mark == 0 {
 			continue
 		}
 		end := i + 1
@@ -78,7 +87,7 @@ func nextClause(text []rune) (length int, mark rune) {
 		for end < len(text) && unicode.IsSpace(text[end]) {
 			end++
 		}
-		return end, known
+		return end, mark
 	}
 	return len(text), 0
 }
@@ -90,13 +99,9 @@ func isCloser(r rune) bool {
 
 // lastMark returns the punctuation mark at the end of a text, or 0 if there is none.
 func lastMark(text []rune) rune {
-	for i := len(text) - 1; i >= 0; i-- {
-		known := []rune(marks.Replace(string(text[i])))[0]
-		if strings.ContainsRune(",;:.?!", known) {
-			return known
-		}
-		if unicode.IsLetter(text[i]) || unicode.IsNumber(text[i]) {
-			return 0
+	for _, r := range slices.Backward(text) {
+		if mark := markOf(r); mark != 0 || unicode.IsLetter(r) || unicode.IsNumber(r) {
+			return mark
 		}
 	}
 	return 0

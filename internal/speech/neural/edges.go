@@ -47,12 +47,13 @@ func (p *performance) silences(durations []float64, spans []span) []float64 {
 		copy(wanted[last.to:], durations[last.to:])
 		return wanted
 	}
-	for i := range min(edges.lead, len(wanted)) { // the begin symbol and its pad
-		wanted[i] = min(durations[i], 1) / first.speedOfPause(p.voice.Config)
+	shorten := func(from, to int, like span) {
+		for i := from; i < min(to, len(wanted)); i++ {
+			wanted[i] = min(durations[i], 1) / like.speedOfPause(p.voice.Config)
+		}
 	}
-	for i := last.to; i < min(last.to+edges.tail, len(wanted)); i++ {
-		wanted[i] = min(durations[i], 1) / last.speedOfPause(p.voice.Config)
-	}
+	shorten(0, edges.lead, first) // the begin symbol and its pad
+	shorten(last.to, last.to+edges.tail, last)
 	return wanted
 }
 

@@ -11,30 +11,16 @@ import (
 	"github.com/recital-tts/recital/internal/speech/voicepack"
 )
 
-// splitKokoro cuts a model that needs a file of styles beside it.
-func splitKokoro(folder fs.FS, file []byte) (parts, error) {
-	cut, err := kokoro.Split(file)
-	if err != nil {
-		return parts{}, err
-	}
-	load := func() (models, error) {
+// loadKokoro loads a model that needs a file of styles beside it.
+func loadKokoro(cut kokoro.Parts) (models, error) {
+	model, err := kokoro.Load(cut)
+	return func(folder fs.FS) (family.Model, error) {
 		styles, err := voicepack.Read(folder, voicepack.StylesFile)
 		if err != nil {
 			return nil, err
 		}
-		own, err := kokoro.Load(cut, styles)
-		if err != nil {
-			return nil, err
-		}
-		return func(folder fs.FS) (family.Model, error) {
-			styles, err := voicepack.Read(folder, voicepack.StylesFile)
-			if err != nil {
-				return nil, err
-			}
-			return own.With(styles)
-		}, nil
-	}
-	return parts{whole: cut.Whole, load: load, config: kokoroConfig}, nil
+		return model.With(styles)
+	}, err
 }
 
 // kokoroConfig reads the configuration of a Kokoro voice, of which only the vocabulary is used. A sentence begins and
@@ -57,7 +43,7 @@ func kokoroConfig(content []byte) (Config, error) {
 		}
 		c.IDs[symbol] = []int64{id}
 	}
-	if _, found := c.id(spaceSymbol); !found {
+	if len(c.id(spaceSymbol)) == 0 {
 		return Config{}, errors.New("the voice's vocabulary has no space")
 	}
 	c.IDs[beginSymbol], c.IDs[endSymbol] = []int64{0}, []int64{0}

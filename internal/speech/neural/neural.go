@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"golang.org/x/text/unicode/norm"
@@ -29,9 +31,6 @@ type Config struct {
 		PaceNoise float64 `json:"noise_w"`
 		Length    float64 `json:"length_scale"`
 	} `json:"inference"`
-	Espeak struct {
-		Voice string `json:"voice"`
-	} `json:"espeak"`
 	Speakers int                `json:"num_speakers"`
 	IDs      map[string][]int64 `json:"phoneme_id_map"`
 
@@ -83,25 +82,15 @@ func piperConfig(content []byte) (Config, error) {
 	return c, nil
 }
 
-// id returns the id of a symbol, and whether the voice has it.
-func (c Config) id(symbol string) (id int64, found bool) {
-	ids := c.IDs[symbol]
-	if len(ids) == 0 {
-		return 0, false
-	}
-	return ids[0], true
-}
+// id returns the id of a symbol, none if the voice lacks it.
+func (c Config) id(symbol string) []int64 { return c.IDs[symbol][:min(1, len(c.IDs[symbol]))] }
 
-// symbols returns the ids of a word, and the symbols that the voice lacks.
-func (c Config) symbols(word word) (ids []int64, missing []rune) {
+// symbols returns the ids of a word, without the symbols that the voice lacks.
+func (c Config) symbols(word word) (ids []int64) {
 	for _, r := range word.spelling {
-		if id, found := c.id(string(r)); found {
-			ids = append(ids, id)
-			continue
-		}
-		missing = append(missing, r)
+		ids = append(ids, c.id(string(r))...)
 	}
-	return ids, missing
+	return ids
 }
 
 // Voice is a loaded voice.
@@ -110,71 +99,59 @@ type Voice struct {
 	model  family.Model
 }
 
-// Voices are voices that share a model. Each is a folder in the folder of packages.
+// Voices are voices that share a model. Each has a folder, and all of these are in one folder.
 type Voices struct {
-	packages fs.FS // the folder of packages
-	own      string
-	config   Config
-	models   models
-	loaded   map[string]*Voice // by folder
+	own    string // the folder whose model is loaded
+	config Config
+	models models
+	loaded map[string]*Voice // by name of the folder; each takes half a megabyte
 }
 
-// Load loads the model of a folder, which other folders in packages may share.
-func Load(packages fs.FS, own string) (*Voices, error) {
-	folder, err := fs.Sub(packages, own)
-	if err != nil {
-		return nil, fmt.Errorf("looking at a voice: %w", err)
-	}
-	content, err := voicepack.Read(folder, voicepack.ConfigFile)
+// Load loads the voice of a folder, with whose model the folders beside it may have voices.
+func Load(folder string) (*Voices, error) {
+	v := &Voices{own: folder, loaded: map[string]*Voice{}}
+	content, err := voicepack.Read(v.files(Own), voicepack.ConfigFile)
 	if err != nil {
 		return nil, err
 	}
-	parts, err := split(folder)
+	parts, err := split(v.files(Own))
 	if err != nil {
 		return nil, err
 	}
-	config, err := parts.config(content)
-	if err != nil {
+	if v.config, err = parts.config(content); err != nil {
 		return nil, err
 	}
-	models, err := parts.load()
-	if err != nil {
+	if v.models, err = parts.load(); err != nil {
 		return nil, err
 	}
-	return &Voices{packages: packages, own: own, config: config, models: models, loaded: map[string]*Voice{}}, nil
+	_, err = v.voice(filepath.Base(folder))
+	return v, err
 }
-
-// maxLoaded bounds the voices that are kept in memory. Each takes half a megabyte.
-const maxLoaded = 64
 
 // Own stands in jobs for the folder whose model was loaded.
 const Own = "."
 
+// files returns the files of a folder by its name.
+func (v *Voices) files(folder string) fs.FS {
+	if folder == Own {
+		return os.DirFS(v.own)
+	}
+	return os.DirFS(filepath.Join(filepath.Dir(v.own), folder))
+}
+
 // voice returns the voice of a folder, which is loaded on first use.
 func (v *Voices) voice(folder string) (*Voice, error) {
-	if folder == Own {
-		folder = v.own
-	}
 	if voice, found := v.loaded[folder]; found {
 		return voice, nil
 	}
-	errUnknown := errors.New("the voice is unknown")
-	if strings.Contains(folder, "/") || !fs.ValidPath(folder) { // also refuses ".." and ""
-		return nil, errUnknown
-	}
-	files, err := fs.Sub(v.packages, folder)
-	if err != nil {
-		return nil, errUnknown
-	}
-	if _, err := fs.Stat(files, voicepack.ModelFile); err != nil {
-		return nil, errUnknown
+	files := v.files(folder)
+	_, err := fs.Stat(files, voicepack.ModelFile)
+	if err != nil || !fs.ValidPath(folder) || strings.Contains(folder, "/") { // ".." and "" are no valid paths
+		return nil, errors.New("the voice is unknown")
 	}
 	model, err := v.models(files)
 	if err != nil {
 		return nil, err
-	}
-	if len(v.loaded) == maxLoaded {
-		clear(v.loaded)
 	}
 	voice := &Voice{Config: v.config, model: model}
 	v.loaded[folder] = voice
@@ -197,29 +174,19 @@ func split(folder fs.FS) (parts, error) {
 	if err != nil {
 		return parts{}, err
 	}
-	if kokoro.Like(file) {
-		return splitKokoro(folder, file)
-	}
-	cut, err := vits.Split(file)
+	g, err := onnx.Parse(file)
 	if err != nil {
 		return parts{}, err
 	}
+	if kokoro.Like(g) {
+		cut, err := kokoro.Split(g)
+		load := func() (models, error) { return loadKokoro(cut) }
+		return parts{whole: cut.Whole, load: load, config: kokoroConfig}, err
+	}
+	cut, err := vits.Split(g)
 	load := func() (models, error) {
 		model, err := vits.Load(cut)
 		return func(fs.FS) (family.Model, error) { return model, nil }, err
 	}
-	return parts{whole: cut.Whole, load: load, config: piperConfig}, nil
-}
-
-// Memory returns the most memory that the voice of a folder may take, in bytes. There are several copies of the model
-// while it is loaded. A voice with styles needs more, because it computes whole sentences.
-func Memory(folder fs.FS) (uint64, error) {
-	model, err := fs.Stat(folder, voicepack.ModelFile)
-	if err != nil {
-		return 0, fmt.Errorf("looking at a voice: %w", err)
-	}
-	if _, err := fs.Stat(folder, voicepack.StylesFile); err == nil {
-		return 2<<30 + 8*uint64(model.Size()), nil
-	}
-	return 512<<20 + 8*uint64(model.Size()), nil
+	return parts{whole: cut.Whole, load: load, config: piperConfig}, err
 }

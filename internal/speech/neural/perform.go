@@ -107,10 +107,7 @@ func (p *performance) spell(clauses []clause) (ids []int64, spans []span) {
 	if !s.spoken {
 		return nil, nil
 	}
-	if id, found := s.config.id(endSymbol); found {
-		s.ids = append(s.ids, id)
-	}
-	return s.ids, s.spans
+	return append(s.ids, s.config.id(endSymbol)...), s.spans
 }
 
 // speedOf returns the speed of a clause, by which its frames are divided.
@@ -126,19 +123,14 @@ type speller struct {
 	spoken bool // it has at least one word
 }
 
-// add adds a symbol, and a pad, if the voice has the symbol.
-func (s *speller) add(symbol string) {
-	if id, found := s.config.id(symbol); found {
-		s.addIDs(id)
-	}
-}
+// add adds a symbol, if the voice has it.
+func (s *speller) add(symbol string) { s.addIDs(s.config.id(symbol)) }
 
-func (s *speller) addIDs(ids ...int64) {
-	pad, padded := s.config.id(padSymbol)
+// addIDs adds ids, each with a pad after it, if the voice has pads.
+func (s *speller) addIDs(ids []int64) {
+	pad := s.config.id(padSymbol)
 	for _, id := range ids {
-		if s.ids = append(s.ids, id); padded {
-			s.ids = append(s.ids, pad)
-		}
+		s.ids = append(append(s.ids, id), pad...)
 	}
 }
 
@@ -146,7 +138,7 @@ func (s *speller) addIDs(ids ...int64) {
 func (s *speller) words(c clause, like span) {
 	first := len(s.spans)
 	for i, w := range c.words {
-		symbols, _ := s.config.symbols(w)
+		symbols := s.config.symbols(w)
 		if len(symbols) == 0 {
 			continue
 		}
@@ -155,7 +147,7 @@ func (s *speller) words(c clause, like span) {
 		if len(s.spans) > first {
 			s.add(spaceSymbol)
 		}
-		s.addIDs(symbols...)
+		s.addIDs(symbols)
 		if i < len(c.words)-1 {
 			word.gap = c.phrase.Gap
 		}

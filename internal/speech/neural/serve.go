@@ -77,7 +77,7 @@ func (s *server) answer(ctx context.Context, frame workers.Frame) error {
 	}
 	job, voice, err := s.prepare(frame)
 	if err != nil {
-		return s.refuse(err)
+		return Refuse(s.writer, err)
 	}
 	text := []rune(job.Text)
 	if len(job.Phrases) == 0 {
@@ -86,7 +86,7 @@ func (s *server) answer(ctx context.Context, frame workers.Frame) error {
 	clauses := cutClauses(text, job.Phrases)
 	if err := s.transcriber.transcribe(job, clauses, voice.Config); err != nil {
 		if errors.Is(err, errRefused) {
-			return s.refuse(err)
+			return Refuse(s.writer, err)
 		}
 		return err
 	}
@@ -123,11 +123,7 @@ func (s *server) prepare(frame workers.Frame) (engineproto.Job, *Voice, error) {
 	return job, voice, err
 }
 
-func (s *server) refuse(why error) error { return refuse(s.writer, why) }
-
-// Refuse writes, in place of a hello, why the voice cannot be loaded.
-func Refuse(out io.Writer, why error) error { return refuse(workers.NewWriter(out), why) }
-
-func refuse(writer *workers.Writer, why error) error {
+// Refuse writes why a voice cannot be loaded, in place of a hello, or why it cannot do a job.
+func Refuse(writer *workers.Writer, why error) error {
 	return writer.Write(workers.Frame{Kind: engineproto.KindRefused, Payload: []byte(why.Error())})
 }

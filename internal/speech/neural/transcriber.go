@@ -165,11 +165,10 @@ func (t *transcriber) start() error {
 	}
 	t.process = process
 	frame, err := process.Out.Read()
-	if err != nil {
-		t.stop()
-		return fmt.Errorf("starting a transcriber: %w", err)
+	if err == nil {
+		_, err = engineproto.ParseHello(frame)
 	}
-	if _, err := engineproto.ParseHello(frame); err != nil {
+	if err != nil {
 		t.stop()
 		return fmt.Errorf("starting a transcriber: %w", err)
 	}

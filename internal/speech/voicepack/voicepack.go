@@ -12,8 +12,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"unicode"
@@ -22,7 +20,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 )
 
-// The files of a package, in the order of its archive. Only voices with several styles have the last one.
+// The files of a package. Only voices with several styles have the last one.
 const (
 	ManifestFile = "manifest.json"
 	ConfigFile   = "voice.onnx.json"
@@ -30,20 +28,16 @@ const (
 	StylesFile   = "voice.styles.bin"
 )
 
-// limit is the maximum size of a file in bytes.
-type limit struct {
-	name string
-	size int64
-}
+// limits are the maximum sizes of files in bytes.
+var limits = map[string]int64{ManifestFile: 64 << 10, ConfigFile: 1 << 20, ModelFile: 512 << 20, StylesFile: 1 << 20}
 
-var limits = []limit{{ManifestFile, 64 << 10}, {ConfigFile, 1 << 20}, {ModelFile, 512 << 20}, {StylesFile, 1 << 20}}
-
-// filesOf returns the files of a package with these hashes in its manifest.
-func filesOf(hashes map[string]string) []limit {
-	if _, found := hashes[StylesFile]; found {
-		return limits
+// files returns the names of the package's files, in the order of its archive.
+func (m Manifest) files() []string {
+	names := []string{ManifestFile, ConfigFile, ModelFile}
+	if _, found := m.Files[StylesFile]; found {
+		names = append(names, StylesFile)
 	}
-	return limits[:len(limits)-1]
+	return names
 }
 
 // BlobPrefix begins the addresses of stored packages.
@@ -103,7 +97,7 @@ func (m Manifest) check() error {
 		return errors.New("has a value for commercial other than yes, no and unknown")
 	case len(m.Languages) == 0 || len(m.Languages) > 16 || !all(m.Languages, speech.IsEngineLanguage):
 		return errors.New("has a language that the engines do not know")
-	case len(m.Files) != len(filesOf(m.Files))-1:
+	case len(m.Files) != len(m.files())-1:
 		return errors.New("has other files than a voice")
 	}
 	for _, text := range []string{m.Name, m.Description, m.Licence, m.Attribution, m.Base, m.Source} {
@@ -111,9 +105,9 @@ func (m Manifest) check() error {
 			return errors.New("has a text that is not one line of at most 500 characters")
 		}
 	}
-	for _, file := range filesOf(m.Files)[1:] {
-		if sum, err := hex.DecodeString(m.Files[file.name]); err != nil || len(sum) != sha256.Size {
-			return fmt.Errorf("has no SHA-256 of %s", file.name)
+	for _, name := range m.files()[1:] {
+		if sum, err := hex.DecodeString(m.Files[name]); err != nil || len(sum) != sha256.Size {
+			return fmt.Errorf("has no SHA-256 of %s", name)
 		}
 	}
 	return nil
@@ -137,25 +131,21 @@ type Package struct {
 
 // Open reads the package in a folder and verifies the hashes. Errors: ErrPackage.
 func Open(folder fs.FS) (Package, error) {
-	content, err := Read(folder, ManifestFile)
+	m, err := manifest(folder)
 	if err != nil {
 		return Package{}, err
 	}
-	m, err := Parse(content)
-	if err != nil {
-		return Package{}, err
-	}
-	for _, file := range filesOf(m.Files)[1:] {
-		sum, err := sumOf(folder, file.name, file.size)
+	for _, name := range m.files()[1:] {
+		sum, err := sumOf(folder, name)
 		if err != nil {
 			return Package{}, err
 		}
-		if sum != m.Files[file.name] {
-			return Package{}, fmt.Errorf("%w: %s has another SHA-256 than in the manifest", ErrPackage, file.name)
+		if sum != m.Files[name] {
+			return Package{}, fmt.Errorf("%w: %s has another SHA-256 than in the manifest", ErrPackage, name)
 		}
 	}
-	sum := sha256.Sum256(content)
-	return Package{Manifest: m, SHA256: hex.EncodeToString(sum[:])}, nil
+	sum, err := sumOf(folder, ManifestFile)
+	return Package{Manifest: m, SHA256: sum}, err
 }
 
 func manifest(folder fs.FS) (Manifest, error) {
@@ -168,50 +158,39 @@ func manifest(folder fs.FS) (Manifest, error) {
 
 // Read returns the content of a file of a package. Errors: ErrPackage.
 func Read(folder fs.FS, name string) ([]byte, error) {
-	limit := limitOf(name)
-	file, err := open(folder, name, limit)
+	file, size, err := open(folder, name)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	content, err := io.ReadAll(io.LimitReader(file, limit))
-	if err != nil {
+	content := make([]byte, size)
+	if _, err := io.ReadFull(file, content); err != nil {
 		return nil, fmt.Errorf("reading a package: %w", err)
 	}
 	return content, nil
 }
 
-// limitOf returns the maximum size of a file in bytes, or 0 for a name that is not part of packages.
-func limitOf(name string) int64 {
-	for _, file := range limits {
-		if file.name == name {
-			return file.size
-		}
-	}
-	return 0
-}
-
-func sumOf(folder fs.FS, name string, limit int64) (string, error) {
-	file, err := open(folder, name, limit)
+func sumOf(folder fs.FS, name string) (string, error) {
+	file, _, err := open(folder, name)
 	if err != nil {
 		return "", err
 	}
 	defer file.Close()
 	sum := sha256.New()
-	if _, err := io.Copy(sum, io.LimitReader(file, limit)); err != nil {
+	if _, err := io.Copy(sum, file); err != nil {
 		return "", fmt.Errorf("reading a package: %w", err)
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// open opens a regular file.
-func open(folder fs.FS, name string, limit int64) (fs.File, error) {
-	file, err := folder.Open(name)
+// open opens a regular file that is not too large.
+func open(folder fs.FS, name string) (file fs.File, size int64, err error) {
+	file, err = folder.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: it lacks %s", ErrPackage, name)
+		return nil, 0, fmt.Errorf("%w: it lacks %s", ErrPackage, name)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading a package: %w", err)
+		return nil, 0, fmt.Errorf("reading a package: %w", err)
 	}
 	info, err := file.Stat()
 	switch {
@@ -219,13 +198,13 @@ func open(folder fs.FS, name string, limit int64) (fs.File, error) {
 		err = fmt.Errorf("reading a package: %w", err)
 	case !info.Mode().IsRegular():
 		err = fmt.Errorf("%w: %s is no file", ErrPackage, name)
-	case info.Size() > limit:
-		err = fmt.Errorf("%w: %s is larger than %d bytes", ErrPackage, name, limit)
+	case info.Size() > limits[name]:
+		err = fmt.Errorf("%w: %s is larger than %d bytes", ErrPackage, name, limits[name])
 	}
 	if err != nil {
-		return nil, errors.Join(err, file.Close())
+		return nil, 0, errors.Join(err, file.Close())
 	}
-	return file, nil
+	return file, info.Size(), nil
 }
 
 // Write writes the archive of a package's folder.
@@ -235,8 +214,8 @@ func Write(to io.Writer, folder fs.FS) error {
 		return err
 	}
 	out := tar.NewWriter(to)
-	for _, file := range filesOf(m.Files) {
-		if err := add(out, folder, file.name, file.size); err != nil {
+	for _, name := range m.files() {
+		if err := add(out, folder, name); err != nil {
 			return err
 		}
 	}
@@ -246,17 +225,13 @@ func Write(to io.Writer, folder fs.FS) error {
 	return nil
 }
 
-func add(out *tar.Writer, folder fs.FS, name string, limit int64) error {
-	file, err := open(folder, name, limit)
+func add(out *tar.Writer, folder fs.FS, name string) error {
+	file, size, err := open(folder, name)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return fmt.Errorf("reading a package: %w", err)
-	}
-	head := &tar.Header{Name: name, Mode: 0o600, Size: info.Size(), Format: tar.FormatUSTAR}
+	head := &tar.Header{Name: name, Mode: 0o600, Size: size, Format: tar.FormatUSTAR}
 	if err := out.WriteHeader(head); err != nil {
 		return fmt.Errorf("writing a package: %w", err)
 	}
@@ -266,84 +241,18 @@ func add(out *tar.Writer, folder fs.FS, name string, limit int64) error {
 	return nil
 }
 
-// Unpack unpacks an archive into a new folder and opens it. It compares sha256 with the manifest's hash. After an error
-// the folder is removed. Errors: ErrPackage.
-func Unpack(from io.Reader, folder, sha256 string) (p Package, err error) {
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		return Package{}, fmt.Errorf("unpacking a package: %w", err)
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.RemoveAll(folder))
-		}
-	}()
-	in := tar.NewReader(from)
-	if err := extract(in, folder, ManifestFile, limitOf(ManifestFile)); err != nil {
-		return Package{}, err
-	}
-	m, err := manifest(os.DirFS(folder))
-	if err != nil {
-		return Package{}, err
-	}
-	for _, file := range filesOf(m.Files)[1:] {
-		if err := extract(in, folder, file.name, file.size); err != nil {
-			return Package{}, err
-		}
-	}
-	if _, err := in.Next(); !errors.Is(err, io.EOF) {
-		return Package{}, fmt.Errorf("%w: it has more files than a voice", ErrPackage)
-	}
-	if p, err = Open(os.DirFS(folder)); err != nil {
-		return Package{}, err
-	}
-	if p.SHA256 != sha256 {
-		return Package{}, fmt.Errorf("%w: its manifest has the SHA-256 %s", ErrPackage, p.SHA256)
-	}
-	return p, nil
-}
-
-// extract extracts the next file, which must have the given name.
-func extract(in *tar.Reader, folder, name string, limit int64) error {
-	head, err := in.Next()
-	switch {
-	case err != nil:
-		return fmt.Errorf("%w: it lacks %s", ErrPackage, name)
-	case head.Name != name || head.Typeflag != tar.TypeReg:
-		return fmt.Errorf("%w: another file is in the place of %s", ErrPackage, name)
-	case head.Size > limit:
-		return fmt.Errorf("%w: %s is larger than %d bytes", ErrPackage, name, limit)
-	}
-	file, err := os.OpenFile(filepath.Join(folder, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return fmt.Errorf("unpacking a package: %w", err)
-	}
-	n, err := io.Copy(file, in)
-	if err == nil && n != head.Size {
-		err = io.ErrUnexpectedEOF
-	}
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		err = fmt.Errorf("%w: it ends within %s", ErrPackage, name)
-	}
-	if err := errors.Join(err, file.Close()); err != nil {
-		return fmt.Errorf("unpacking a package: %w", err)
-	}
-	return nil
-}
-
 // Size returns the size of the archive of a package's folder in bytes.
 func Size(folder fs.FS) (int64, error) {
-	m, err := manifest(folder)
-	if err != nil {
-		return 0, err
-	}
-	const block = 512
-	size := int64(2 * block) // the end
-	for _, file := range filesOf(m.Files) {
-		info, err := fs.Stat(folder, file.name)
-		if err != nil {
-			return 0, fmt.Errorf("reading a package: %w", err)
-		}
-		size += block + (info.Size()+block-1)/block*block
-	}
-	return size, nil
+	var written counter
+	err := Write(&written, folder)
+	return int64(written), err
+}
+
+// counter counts the bytes written to it.
+type counter int64
+
+// Write implements io.Writer.
+func (c *counter) Write(p []byte) (int, error) {
+	*c += counter(len(p))
+	return len(p), nil
 }

@@ -7,11 +7,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"time"
 
-	"golang.org/x/sys/unix"
-
-	"github.com/recital-tts/recital/internal/speech/neural/onnx"
+	"github.com/recital-tts/recital/internal/speech/neural/ort"
 )
 
 // Model is a loaded model. It is safe for concurrent use.
@@ -20,15 +17,9 @@ type Model interface {
 	Hop() float64
 	// Encode encodes the ids of a sentence. It and the sentence's Speak are cancelled when ctx ends.
 	Encode(ctx context.Context, ids []int64, noise Noise) (Sentence, error)
-	// Compare compares the model with the whole model that its parts were cut from, without noise.
-	Compare(whole onnx.Part, sentences [][]int64) (Comparison, error)
-}
-
-// Comparison is the result of comparing a model in parts with the whole model.
-type Comparison struct {
-	Decibels float64 // the relative error of the sentence that differs most
-	// Parts and Whole are the processor times for the last sentence.
-	Parts, Whole time.Duration
+	// Whole speaks the ids of a sentence with the uncut model, without noise. It returns its frames for each id, which
+	// follow from the durations, and all samples.
+	Whole(uncut *ort.Session, ids []int64, durations []float64) (frames []int, samples []float32, err error)
 }
 
 // Noise is the amount of a voice's random variation: 0 is none, 1 as much as in training.
@@ -95,68 +86,6 @@ func Count(frames []int) (count int, err error) {
 		return 0, fmt.Errorf("speaking a sentence: it has more than %d frames", maxFrames)
 	}
 	return count, nil
-}
-
-// Equal is the relative error of equal samples, in decibels.
-const Equal = -200
-
-// Compare compares two ways to compute the samples of sentences.
-func Compare(sentences [][]int64, whole, parts func(ids []int64) ([]float32, error)) (c Comparison, err error) {
-	c.Decibels = Equal
-	for _, ids := range sentences {
-		var wanted, got []float32
-		if wanted, c.Whole, err = timed(whole, ids); err != nil {
-			return Comparison{}, fmt.Errorf("running the whole model: %w", err)
-		}
-		if got, c.Parts, err = timed(parts, ids); err != nil {
-			return Comparison{}, err
-		}
-		if len(got) != len(wanted) {
-			return Comparison{}, fmt.Errorf("the parts of the model give %d samples, and the whole gives %d", len(got),
-				len(wanted))
-		}
-		c.Decibels = max(c.Decibels, relativeError(wanted, got))
-	}
-	return c, nil
-}
-
-func timed(speak func(ids []int64) ([]float32, error), ids []int64) ([]float32, time.Duration, error) {
-	start, err := ProcessorTime()
-	if err != nil {
-		return nil, 0, err
-	}
-	samples, err := speak(ids)
-	if err != nil {
-		return nil, 0, err
-	}
-	end, err := ProcessorTime()
-	return samples, end - start, err
-}
-
-// ProcessorTime returns the processor time that this process has used.
-func ProcessorTime() (time.Duration, error) {
-	var used unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &used); err != nil {
-		return 0, fmt.Errorf("reading the processor time: %w", err)
-	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano()), nil
-}
-
-// relativeError returns the energy of the difference, relative to the energy of wanted, in decibels.
-func relativeError(wanted, got []float32) float64 {
-	var energy, difference float64
-	for i, w := range wanted {
-		d := float64(got[i]) - float64(w)
-		energy, difference = energy+float64(w)*float64(w), difference+d*d
-	}
-	if difference == 0 {
-		return Equal
-	}
-	decibels := 10 * math.Log10(difference/energy)
-	if math.IsNaN(decibels) || decibels > -Equal {
-		return -Equal
-	}
-	return max(Equal, decibels)
 }
 
 // Durations checks the durations in frames that a model returns for ids. Each may be at most the given maximum.

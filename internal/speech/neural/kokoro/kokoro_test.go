@@ -11,6 +11,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/neural/family"
 	"github.com/recital-tts/recital/internal/speech/neural/kokoro"
 	"github.com/recital-tts/recital/internal/speech/neural/neuraltest"
+	"github.com/recital-tts/recital/internal/speech/neural/onnx"
 	"github.com/recital-tts/recital/internal/speech/neural/ort"
 )
 
@@ -33,13 +34,22 @@ func voices(t *testing.T) map[string]voice {
 	return all
 }
 
+func split(file []byte) (kokoro.Parts, error) {
+	g, err := onnx.Parse(file)
+	if err != nil {
+		return kokoro.Parts{}, err
+	}
+	return kokoro.Split(g)
+}
+
 func load(t *testing.T, of voice) *kokoro.Voice {
 	t.Helper()
-	parts, err := kokoro.Split(of.model)
+	parts, err := split(of.model)
 	require.NoError(t, err)
-	v, err := kokoro.Load(parts, of.styles)
+	m, err := kokoro.Load(parts)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, v.Close()) })
+	v, err := m.With(of.styles)
+	require.NoError(t, err)
 	return v
 }
 
@@ -55,10 +65,10 @@ func someIDs(count int) []int64 {
 func TestThePartsAreTheWhole(t *testing.T) {
 	for name, of := range voices(t) {
 		t.Run(name, func(t *testing.T) {
-			parts, err := kokoro.Split(of.model)
+			parts, err := split(of.model)
 			require.NoError(t, err)
 			v := load(t, of)
-			compared, err := v.Compare(parts.Whole, [][]int64{someIDs(1), someIDs(30)})
+			compared, err := family.Compare(v, parts.Whole, [][]int64{someIDs(1), someIDs(30)})
 			require.NoError(t, err)
 			require.Less(t, compared.Decibels, -100.0)
 		})
@@ -98,23 +108,21 @@ func TestAFrameHasASpan(t *testing.T) {
 }
 
 func TestStylesAreChecked(t *testing.T) {
-	parts, err := kokoro.Split(neuraltest.Kokoro(true))
-	require.NoError(t, err)
+	v := load(t, voices(t)["quiet"])
 	good := neuraltest.Styles(1)
 	notANumber := append([]byte{0, 0, 0xc0, 0x7f}, good[4:]...)
 	for name, styles := range map[string][]byte{"none": nil, "short": good[4:], "not a number": notANumber} {
-		_, err := kokoro.Load(parts, styles)
+		_, err := v.With(styles)
 		require.ErrorContains(t, err, "styles", name)
 	}
 }
 
 func TestWhatIsNoKokoroIsRefused(t *testing.T) {
 	for name, file := range map[string][]byte{"nothing": nil, "text": []byte("no model"), "vits": neuraltest.Toy()} {
-		_, err := kokoro.Split(file)
+		_, err := split(file)
 		require.Error(t, err, name)
-		require.False(t, kokoro.Like(file), name)
 	}
-	_, err := kokoro.Split(neuraltest.Toy())
+	_, err := split(neuraltest.Toy())
 	require.ErrorContains(t, err, "tokens, style and speed")
 }
 
@@ -133,7 +141,7 @@ func FuzzSplit(f *testing.F) {
 	f.Add(neuraltest.Kokoro(true))
 	f.Add(neuraltest.Toy())
 	f.Fuzz(func(t *testing.T, file []byte) {
-		if parts, err := kokoro.Split(file); err == nil && len(parts.Encoder.Model) == 0 {
+		if parts, err := split(file); err == nil && len(parts.Encoder.Model) == 0 {
 			t.Error("a part is empty")
 		}
 	})

@@ -18,7 +18,8 @@ type Parts struct {
 	Source  onnx.Part // from style, frames and features to the harmonics of the voice
 	Decoder onnx.Part // from style, frames, features and noisy harmonics to samples
 	Whole   onnx.Part // the uncut model, with its noise as inputs
-	Phases  bool      // Source takes the phases of the harmonics as an input
+	Phases  bool      // Source and Whole take the phases of the harmonics as an input
+	Noise   bool      // Whole takes the noise as an input
 }
 
 // The inputs of the model other than the ids.
@@ -40,54 +41,36 @@ type places struct {
 	samples   string
 }
 
-// Like reports whether a file is a model with the inputs of this family.
-func Like(file []byte) bool {
-	g, err := onnx.Parse(file)
-	return err == nil && slices.Contains(g.Inputs, styleInput)
-}
+// Like reports whether a model has the inputs of this family.
+func Like(g *onnx.Graph) bool { return slices.Contains(g.Inputs, styleInput) }
 
 // Split recognises a model by its structure and cuts it. The error describes the expected structure.
-func Split(file []byte) (Parts, error) {
-	g, err := onnx.Parse(file)
-	if err != nil {
-		return Parts{}, err
-	}
+func Split(g *onnx.Graph) (Parts, error) {
 	p, err := find(g)
 	if err != nil {
 		return Parts{}, fmt.Errorf("this is no Kokoro: %w", err)
 	}
-	parts := Parts{Phases: p.phases != ""}
-	tokens := []onnx.Value{{Name: p.ids, Element: onnx.Int64, Rank: 2}, float(styleInput)}
-	middle := floats(append([]string{styleInput, p.frames}, p.features...)...)
-	phases := floats(p.phases)
-	for _, cut := range []struct {
-		part            *onnx.Part
-		inputs, outputs []onnx.Value
-	}{
-		{&parts.Encoder, tokens, floats(append([]string{p.durations}, p.features...)...)},
-		{&parts.Source, slices.Concat(middle, phases), floats(p.harmonics)},
-		{&parts.Decoder, slices.Concat(middle, floats(p.excited)), floats(p.samples)},
-		{&parts.Whole, slices.Concat(tokens, floats(speedInput), phases, floats(p.noise)), floats(p.samples)},
-	} {
-		if *cut.part, err = g.Part(cut.inputs, cut.outputs); err != nil {
-			return Parts{}, fmt.Errorf("this is no Kokoro: %w", err)
+	cut := func(inputs, outputs []onnx.Value) (part onnx.Part) {
+		if err == nil {
+			part, err = g.Part(inputs, outputs)
 		}
+		return part
+	}
+	floats := onnx.Floats
+	tokens := append(onnx.Ints(p.ids), floats(styleInput)...)
+	features := floats(p.features...)
+	middle := append(floats(styleInput, p.frames), features...)
+	parts := Parts{
+		Encoder: cut(tokens, append(floats(p.durations), features...)),
+		Source:  cut(slices.Concat(middle, floats(p.phases)), floats(p.harmonics)),
+		Decoder: cut(slices.Concat(middle, floats(p.excited)), floats(p.samples)),
+		Whole:   cut(slices.Concat(tokens, floats(speedInput, p.phases, p.noise)), floats(p.samples)),
+		Phases:  p.phases != "", Noise: p.noise != "",
+	}
+	if err != nil {
+		return Parts{}, fmt.Errorf("this is no Kokoro: %w", err)
 	}
 	return parts, nil
-}
-
-func float(name string) onnx.Value {
-	return onnx.Value{Name: name, Element: onnx.Float, Rank: onnx.AnyRank}
-}
-
-// floats returns the tensors with these names, without the empty names.
-func floats(names ...string) (values []onnx.Value) {
-	for _, name := range names {
-		if name != "" {
-			values = append(values, float(name))
-		}
-	}
-	return values
 }
 
 func find(g *onnx.Graph) (places, error) {
@@ -95,14 +78,13 @@ func find(g *onnx.Graph) (places, error) {
 	ids := slices.DeleteFunc(slices.Clone(g.Inputs), func(name string) bool {
 		return name == styleInput || name == speedInput || g.IsWeight(name)
 	})
-	if len(ids) != 1 || len(g.Outputs) != 1 || !slices.Contains(g.Inputs, styleInput) ||
-		!slices.Contains(g.Inputs, speedInput) {
+	if len(ids) != 1 || len(g.Outputs) != 1 || !Like(g) || !slices.Contains(g.Inputs, speedInput) {
 		return places{}, errors.New("it needs the inputs tokens, style and speed, and one output")
 	}
 	p := places{ids: ids[0], samples: g.Outputs[0]}
 	rounded := f.Only("Round")
 	p.durations = f.Above(rounded.Inputs, "Div").Input()
-	p.frames = f.Below(rounded, "Clip").Output()
+	p.frames = f.Below(rounded.Output(), "Clip").Output()
 	if p.features = featuresOf(f, p.frames); len(p.features) != 2 {
 		f.Miss("two products of the alignment with features of the phonemes")
 	}
@@ -157,13 +139,11 @@ func findSource(f *onnx.Finder, p *places) {
 		}
 	}
 	if p.noise != "" {
-		p.excited = f.Below(onnx.Node{Outputs: []string{p.harmonics}}, "Add").Output()
+		p.excited = f.Below(p.harmonics, "Add").Output()
 	}
 }
 
 // hasSine reports whether a tensor is a product with a sine.
 func hasSine(f *onnx.Finder, name string) bool {
-	product, _ := f.First([]string{name}, "Mul")
-	_, found := f.First(product.Inputs, "Sin")
-	return found
+	return f.First(f.First([]string{name}, "Mul").Inputs, "Sin").Operator != ""
 }

@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/recital-tts/recital/internal/speech/neural/family"
-	"github.com/recital-tts/recital/internal/speech/neural/onnx"
 	"github.com/recital-tts/recital/internal/speech/neural/ort"
 	"github.com/recital-tts/recital/internal/speech/resample"
 )
@@ -41,75 +40,43 @@ const (
 const (
 	styleRows = 510
 	styleSize = 256
-	// StyleBytes is the size of the file.
-	StyleBytes = 4 * styleRows * styleSize
 )
+
+// Model is a loaded model, which speaks with the styles of several voices.
+type Model struct {
+	encoder, source, decoder *ort.Session
+	phases, noise            bool // as in Parts
+}
+
+// Load loads the parts of a model.
+func Load(parts Parts) (*Model, error) {
+	m := &Model{phases: parts.Phases, noise: parts.Noise}
+	var errs [3]error
+	m.encoder, errs[0] = ort.Load(parts.Encoder, 1)
+	m.source, errs[1] = ort.Load(parts.Source, 1)
+	m.decoder, errs[2] = ort.Load(parts.Decoder, 1)
+	return m, errors.Join(errs[:]...)
+}
 
 // Voice is a model with the styles of one voice. It is safe for concurrent use.
 type Voice struct {
-	encoder, source, decoder *ort.Session
-	styles                   []float32
-	hasPhases                bool // source takes the phases of the harmonics
-}
-
-// Load loads a voice.
-func Load(parts Parts, styles []byte) (v *Voice, err error) {
-	v = &Voice{hasPhases: parts.Phases}
-	if v.styles, err = readStyles(styles); err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, v.Close())
-		}
-	}()
-	for _, load := range []struct {
-		part onnx.Part
-		to   **ort.Session
-	}{{parts.Encoder, &v.encoder}, {parts.Source, &v.source}, {parts.Decoder, &v.decoder}} {
-		if *load.to, err = ort.Load(load.part, 1); err != nil {
-			return v, err
-		}
-	}
-	return v, nil
-}
-
-// With returns a voice with other styles that shares the model. Only one of the two may be closed.
-func (v *Voice) With(styles []byte) (*Voice, error) {
-	of, err := readStyles(styles)
-	if err != nil {
-		return nil, err
-	}
-	with := *v
-	with.styles = of
-	return &with, nil
-}
-
-// Close frees the model.
-func (v *Voice) Close() (err error) {
-	for _, s := range []*ort.Session{v.encoder, v.source, v.decoder} {
-		if s != nil {
-			err = errors.Join(err, s.Close())
-		}
-	}
-	return err
+	*Model
+	styles []float32
 }
 
 // maxStyle bounds the absolute values in styles.
 const maxStyle = 100
 
-func readStyles(file []byte) ([]float32, error) {
-	if len(file) != StyleBytes {
-		return nil, fmt.Errorf("the voice's styles have %d bytes, and %d are expected", len(file), StyleBytes)
+// With returns a voice that speaks with the styles of a file.
+func (m *Model) With(file []byte) (*Voice, error) {
+	styles := make([]float32, styleRows*styleSize)
+	if n, err := binary.Decode(file, binary.LittleEndian, styles); err != nil || n != len(file) {
+		return nil, fmt.Errorf("the voice's styles have %d bytes, and %d are expected", len(file), 4*len(styles))
 	}
-	styles := make([]float32, len(file)/4)
-	for i := range styles {
-		styles[i] = math.Float32frombits(binary.LittleEndian.Uint32(file[4*i:]))
-		if !(math.Abs(float64(styles[i])) <= maxStyle) { // also refuses NaN
-			return nil, errors.New("the voice's styles have a number that is out of range")
-		}
+	if slices.ContainsFunc(styles, func(v float32) bool { return !(math.Abs(float64(v)) <= maxStyle) }) { // or NaN
+		return nil, errors.New("the voice's styles have a number that is out of range")
 	}
-	return styles, nil
+	return &Voice{Model: m, styles: styles}, nil
 }
 
 // style returns the style for a sentence with this number of ids.
@@ -123,40 +90,35 @@ func (v *Voice) Hop() float64 { return float64(ownHop) * Rate / ownRate }
 
 // Encode implements family.Model.
 func (v *Voice) Encode(ctx context.Context, ids []int64, noise family.Noise) (family.Sentence, error) {
-	s, durations, err := v.encode(ctx, ids, noise)
-	speak := func(frames []int, write func([]float32) error) error { return s.speak(ctx, frames, write) }
-	return family.Sentence{Durations: durations, Speak: speak}, err
-}
-
-func (v *Voice) encode(
-	ctx context.Context, ids []int64, noise family.Noise,
-) (s sentence, durations []float64, err error) {
 	if len(ids) == 0 || len(ids) > MaxIDs {
-		return s, nil, fmt.Errorf("encoding a sentence: it has %d phonemes", len(ids))
+		return family.Sentence{}, fmt.Errorf("encoding a sentence: it has %d phonemes", len(ids))
 	}
 	style := v.style(len(ids))
 	out, err := v.encoder.Run(ctx, ort.Ints(ids, 1, int64(len(ids))), style)
 	if err != nil {
-		return s, nil, fmt.Errorf("encoding a sentence: %w", err)
+		return family.Sentence{}, fmt.Errorf("encoding a sentence: %w", err)
 	}
-	durations, err = family.Durations(out[0].Floats, len(ids), maxDuration)
-	return sentence{voice: v, style: style, features: out[1:], noise: noise}, durations, err
+	durations, err := family.Durations(out[0].Floats, len(ids), maxDuration)
+	s := sentence{model: v.Model, style: style, features: out[1:], noise: noise}
+	return family.Sentence{Durations: durations, Speak: func(frames []int, write func([]float32) error) error {
+		samples, err := s.samples(ctx, frames)
+		if err != nil {
+			return err
+		}
+		return write(resampled(samples))
+	}}, err
 }
 
 // sentence is an encoded sentence.
 type sentence struct {
-	voice    *Voice
+	model    *Model
 	style    ort.Tensor
 	features []ort.Tensor
 	noise    family.Noise
 }
 
-// speak computes all samples at the rate of all engines.
-func (s sentence) speak(ctx context.Context, frames []int, write func(samples []float32) error) error {
-	own, err := s.samples(ctx, frames)
-	if err != nil {
-		return err
-	}
+// resampled returns samples of the model at the rate of all engines.
+func resampled(own []float32) []float32 {
 	input := make([]float64, len(own))
 	for i, v := range own {
 		input[i] = float64(v)
@@ -167,7 +129,7 @@ func (s sentence) speak(ctx context.Context, frames []int, write func(samples []
 	for i := range min(len(samples), len(output)) {
 		samples[i] = float32(output[i])
 	}
-	return write(samples)
+	return samples
 }
 
 // samples computes all samples at the model's own rate.
@@ -185,7 +147,7 @@ func (s sentence) samples(ctx context.Context, frames []int) ([]float32, error) 
 	if err != nil {
 		return nil, err
 	}
-	out, err := s.voice.decoder.Run(ctx, append(given, excitation)...)
+	out, err := s.model.decoder.Run(ctx, append(given, excitation)...)
 	if err != nil {
 		return nil, fmt.Errorf("decoding a sentence: %w", err)
 	}
@@ -203,10 +165,10 @@ const (
 
 // excitation returns the harmonics of each sample, with noise.
 func (s sentence) excitation(ctx context.Context, given []ort.Tensor, samples int) (ort.Tensor, error) {
-	if s.voice.hasPhases {
-		given = append(slices.Clone(given), s.phases())
+	if s.model.phases {
+		given = append(slices.Clone(given), phases(s.noise))
 	}
-	out, err := s.voice.source.Run(ctx, given...)
+	out, err := s.model.source.Run(ctx, given...)
 	if err != nil {
 		return ort.Tensor{}, fmt.Errorf("exciting a sentence: %w", err)
 	}
@@ -228,11 +190,11 @@ func (s sentence) excitation(ctx context.Context, given []ort.Tensor, samples in
 }
 
 // phases returns the initial phases of the harmonics, as fractions of a period.
-func (s sentence) phases() ort.Tensor {
-	phases := make([]float32, harmonics)
-	random := rand.New(rand.NewPCG(s.noise.Seed, phaseStream))
-	for i := range phases {
-		phases[i] = float32(random.Float64() * min(s.noise.Sound, 1))
+func phases(noise family.Noise) ort.Tensor {
+	values := make([]float32, harmonics)
+	random := rand.New(rand.NewPCG(noise.Seed, phaseStream))
+	for i := range values {
+		values[i] = float32(random.Float64() * min(noise.Sound, 1))
 	}
-	return ort.Floats(phases, 1, harmonics)
+	return ort.Floats(values, 1, harmonics)
 }

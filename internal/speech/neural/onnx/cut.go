@@ -1,79 +1,78 @@
 package onnx
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Element is the type of a tensor's elements, with ONNX's numbers.
-type Element uint64
-
-// The types of the tensors between parts.
-const (
-	Float Element = 1
-	Int64 Element = 7
-)
-
 // Value declares an input or output tensor of a part.
 type Value struct {
-	Name    string
-	Element Element
-	Rank    int // number of dimensions, each of any size, or AnyRank
+	name    string
+	element uint64 // type of its elements, with ONNX's numbers
 }
 
-// AnyRank leaves the number of dimensions open.
-const AnyRank = -1
+// Floats returns tensors of real numbers with these names, without the empty names.
+func Floats(names ...string) []Value { return values(1, names) }
 
-// Cut returns a model that computes the outputs from the inputs. It has copies of the necessary nodes and weights.
-// Inputs of the whole graph that are also needed remain inputs.
-func (g *Graph) Cut(inputs, outputs []Value) ([]byte, error) {
-	given := map[string]bool{}
-	for _, v := range inputs {
-		given[v.Name] = true
+// Ints returns tensors of whole numbers with these names.
+func Ints(names ...string) []Value { return values(7, names) }
+
+func values(element uint64, names []string) (values []Value) {
+	for _, name := range names {
+		if name != "" {
+			values = append(values, Value{name, element})
+		}
 	}
-	var names []string
-	for _, v := range outputs {
-		names = append(names, v.Name)
-	}
-	nodes, used, err := g.needed(given, names)
+	return values
+}
+
+// Part is a model with the names of its inputs and outputs.
+type Part struct {
+	Model           []byte
+	Inputs, Outputs []string
+}
+
+// Part cuts a part out of the graph: a model that computes the outputs from the inputs. It has copies of the necessary
+// nodes and weights. It returns an error if the part needs other inputs or is not deterministic.
+func (g *Graph) Part(inputs, outputs []Value) (Part, error) {
+	part := Part{Inputs: namesOf(inputs), Outputs: namesOf(outputs)}
+	nodes, used, err := g.needed(part.Inputs, part.Outputs)
 	if err != nil {
-		return nil, fmt.Errorf("cutting a model: %w", err)
+		return Part{}, fmt.Errorf("cutting a model: %w", err)
 	}
-	var graph []byte
+	graph := slices.Clone(g.other)
 	for _, i := range nodes {
-		graph = append(graph, g.Nodes[i].raw.raw...)
-	}
-	for _, f := range g.other {
-		graph = append(graph, f.raw...)
-	}
-	for _, name := range g.weights {
-		if used[name] && !given[name] {
-			graph = append(graph, g.initializers[name].raw...)
+		if IsRandom(g.Nodes[i]) {
+			return Part{}, errors.New("the model has sources of noise that are not known")
 		}
+		graph = append(graph, g.Nodes[i].raw)
 	}
-	for i, name := range g.Inputs {
-		if used[name] && !given[name] && !g.IsWeight(name) {
-			graph = append(graph, g.inputs[i].raw...)
+	for _, name := range slices.Sorted(maps.Keys(used)) {
+		if !slices.Contains(part.Inputs, name) {
+			graph = append(graph, g.weights[name].raw)
 		}
 	}
 	for _, v := range inputs {
-		graph = appendMessage(graph, graphInput, v.encode())
+		graph = append(graph, v.encode(graphInput))
 	}
 	for _, v := range outputs {
-		graph = appendMessage(graph, graphOutput, v.encode())
+		graph = append(graph, v.encode(graphOutput))
 	}
-	var model []byte
-	for _, f := range g.model {
-		model = append(model, f.raw...)
-	}
-	return appendMessage(model, modelGraph, graph), nil
+	part.Model = appendMessage(slices.Concat(g.model...), modelGraph, graph...)
+	return part, nil
 }
+
+// Whole returns the uncut model.
+func (g *Graph) Whole() Part { return Part{Model: g.file, Inputs: g.Inputs, Outputs: g.Outputs} }
 
 // needed returns the nodes that compute the outputs, in the order of the graph, and the names of all tensors that they
-// use.
-func (g *Graph) needed(given map[string]bool, outputs []string) (nodes []int, used map[string]bool, err error) {
+// use. It returns an error if they need other inputs.
+func (g *Graph) needed(inputs, outputs []string) (nodes []int, used map[string]bool, err error) {
 	used = map[string]bool{}
 	taken := map[int]bool{}
 	for open := slices.Clone(outputs); len(open) > 0; {
@@ -85,35 +84,30 @@ func (g *Graph) needed(given map[string]bool, outputs []string) (nodes []int, us
 		used[name] = true
 		i, produced := g.producers[name]
 		switch {
-		case given[name]:
-		case produced && !taken[i]:
-			taken[i] = true
-			nodes = append(nodes, i)
-			open = append(open, g.Nodes[i].Inputs...)
-		case !produced && !g.IsWeight(name) && !slices.Contains(g.Inputs, name):
-			return nil, nil, fmt.Errorf("the tensor %q has no producer", name)
+		case slices.Contains(inputs, name):
+		case produced:
+			taken[i], open = true, append(open, g.Nodes[i].Inputs...)
+		case !g.IsWeight(name):
+			return nil, nil, fmt.Errorf("a part of the model needs the input %q", name)
 		}
 	}
-	slices.Sort(nodes)
-	return nodes, used, nil
+	return slices.Sorted(maps.Keys(taken)), used, nil
 }
 
-// encode returns the ValueInfoProto.
-func (v Value) encode() []byte {
-	var shape []byte
-	for range max(v.Rank, 0) {
-		shape = appendMessage(shape, 1, nil) // a dimension of any size
-	}
-	tensor := protowire.AppendTag(nil, 1, protowire.VarintType)
-	tensor = protowire.AppendVarint(tensor, uint64(v.Element))
-	if v.Rank != AnyRank {
-		tensor = appendMessage(tensor, 2, shape)
-	}
-	info := protowire.AppendTag(nil, valueName, protowire.BytesType)
-	info = protowire.AppendString(info, v.Name)
-	return appendMessage(info, 2, appendMessage(nil, 1, tensor))
+// IsRandom reports whether the output of a node is random.
+func IsRandom(n Node) bool {
+	return strings.HasPrefix(n.Operator, "Random") || n.Operator == "Bernoulli" || n.Operator == "Multinomial"
 }
 
-func appendMessage(to []byte, number protowire.Number, message []byte) []byte {
-	return protowire.AppendBytes(protowire.AppendTag(to, number, protowire.BytesType), message)
+func namesOf(values []Value) (names []string) {
+	for _, v := range values {
+		names = append(names, v.name)
+	}
+	return names
+}
+
+// encode returns a field of the graph with the ValueInfoProto. The tensor's shape is left open.
+func (v Value) encode(number protowire.Number) []byte {
+	tensor := appendMessage(nil, 1, appendInts(nil, 1, int64(v.element)))
+	return appendMessage(nil, number, appendMessage(nil, valueName, []byte(v.name)), appendMessage(nil, 2, tensor))
 }

@@ -2,52 +2,8 @@ package onnx
 
 import (
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 )
-
-// Part is a model with the names of its inputs and outputs.
-type Part struct {
-	Model           []byte
-	Inputs, Outputs []string
-}
-
-// Part cuts a part out of the graph. It returns an error if the part needs other inputs or is not deterministic.
-func (g *Graph) Part(inputs, outputs []Value) (Part, error) {
-	given := map[string]bool{}
-	for _, v := range inputs {
-		given[v.Name] = true
-	}
-	nodes, used, err := g.needed(given, namesOf(outputs))
-	if err != nil {
-		return Part{}, fmt.Errorf("cutting a model: %w", err)
-	}
-	for _, name := range g.Inputs {
-		if used[name] && !given[name] && !g.IsWeight(name) {
-			return Part{}, fmt.Errorf("a part of the model needs the input %q", name)
-		}
-	}
-	for _, i := range nodes {
-		if IsRandom(g.Nodes[i]) {
-			return Part{}, errors.New("the model has sources of noise that are not known")
-		}
-	}
-	model, err := g.Cut(inputs, outputs)
-	return Part{Model: model, Inputs: namesOf(inputs), Outputs: namesOf(outputs)}, err
-}
-
-// IsRandom reports whether the output of a node is random.
-func IsRandom(n Node) bool {
-	return strings.HasPrefix(n.Operator, "Random") || n.Operator == "Bernoulli" || n.Operator == "Multinomial"
-}
-
-func namesOf(values []Value) (names []string) {
-	for _, v := range values {
-		names = append(names, v.Name)
-	}
-	return names
-}
 
 // Finder looks for nodes in a graph. Missed is the error of the first miss.
 type Finder struct {
@@ -67,26 +23,26 @@ func (f *Finder) Only(operator string) Node {
 
 // Above returns the node with this operator that produces one of the tensors.
 func (f *Finder) Above(names []string, operator string) Node {
-	n, found := f.First(names, operator)
-	if !found {
+	n := f.First(names, operator)
+	if n.Operator == "" {
 		f.Miss("a node " + operator)
 	}
 	return n
 }
 
-// First is like Above for several operators, but reports whether there is such a node.
-func (f *Finder) First(names []string, operators ...string) (Node, bool) {
+// First is like Above for several operators, but returns a node without an operator if there is no such node.
+func (f *Finder) First(names []string, operators ...string) Node {
 	for _, name := range names {
-		if n, found := f.Producer(name); found && slices.Contains(operators, n.Operator) {
-			return n, true
+		if n := f.Producer(name); slices.Contains(operators, n.Operator) {
+			return n
 		}
 	}
-	return Node{}, false
+	return Node{}
 }
 
-// Below returns the node with this operator that consumes the output of a node.
-func (f *Finder) Below(node Node, operator string) Node {
-	for _, n := range f.Consumers(node.Output()) {
+// Below returns the node with this operator that consumes a tensor.
+func (f *Finder) Below(name, operator string) Node {
+	for _, n := range f.Consumers(name) {
 		if n.Operator == operator {
 			return n
 		}
@@ -104,12 +60,7 @@ func (f *Finder) Miss(what string) {
 
 // Other returns the input of a binary node that does not have this name.
 func (n Node) Other(name string) string {
-	for _, input := range n.Inputs {
-		if input != name {
-			return input
-		}
-	}
-	return ""
+	return firstOf(slices.DeleteFunc(slices.Clone(n.Inputs), func(input string) bool { return input == name }))
 }
 
 // Input returns the first input.

@@ -18,11 +18,9 @@ func message(number protowire.Number, content []byte) []byte {
 func TestAPartHasWhatItNeeds(t *testing.T) {
 	g, err := onnx.Parse(neuraltest.Toy())
 	require.NoError(t, err)
-	require.Equal(t, int64(15), g.Opset)
-	latent := onnx.Value{Name: "latent", Element: onnx.Float, Rank: 3}
-	part, err := g.Cut([]onnx.Value{latent}, []onnx.Value{{Name: "output", Element: onnx.Float, Rank: 4}})
+	part, err := g.Part(onnx.Floats("latent"), onnx.Floats("output"))
 	require.NoError(t, err)
-	cut, err := onnx.Parse(part)
+	cut, err := onnx.Parse(part.Model)
 	require.NoError(t, err)
 	require.Equal(t, []string{"latent"}, cut.Inputs)
 	require.Equal(t, []string{"output"}, cut.Outputs)
@@ -30,7 +28,7 @@ func TestAPartHasWhatItNeeds(t *testing.T) {
 	require.False(t, cut.IsWeight("flow.weight"))
 	require.Len(t, cut.With("ConvTranspose"), 2)
 
-	_, err = g.Cut(nil, []onnx.Value{{Name: "nothing of the graph", Element: onnx.Float, Rank: 3}})
+	_, err = g.Part(nil, onnx.Floats("nothing of the graph"))
 	require.Error(t, err)
 }
 
@@ -39,10 +37,9 @@ func TestLinesBecomePlanes(t *testing.T) {
 	require.NoError(t, err)
 	wide, ok := g.Widen("latent", "output")
 	require.True(t, ok)
-	part, err := wide.Cut([]onnx.Value{{Name: "latent", Element: onnx.Float, Rank: 4}},
-		[]onnx.Value{{Name: "output", Element: onnx.Float, Rank: onnx.AnyRank}})
+	part, err := wide.Part(onnx.Floats("latent"), onnx.Floats("output"))
 	require.NoError(t, err)
-	cut, err := onnx.Parse(part)
+	cut, err := onnx.Parse(part.Model)
 	require.NoError(t, err)
 	require.Equal(t, []int64{1, 8}, cut.With("ConvTranspose")[0].Ints("strides"))
 	require.Equal(t, []int64{0, 3, 0, 3}, cut.With("Conv")[0].Ints("pads"))
@@ -95,7 +92,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		for _, output := range g.Outputs {
-			_, _ = g.Cut(nil, []onnx.Value{{Name: output, Element: onnx.Float, Rank: 3}})
+			_, _ = g.Part(nil, onnx.Floats(output))
 			for _, input := range g.Inputs {
 				_, _ = g.Widen(input, output)
 			}

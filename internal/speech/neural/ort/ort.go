@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	onnxruntime "github.com/yalue/onnxruntime_go"
@@ -21,9 +20,6 @@ func Open(library string) error {
 	}
 	if !filepath.IsAbs(library) {
 		return errors.New("loading ONNX Runtime: its path is not absolute")
-	}
-	if _, err := os.Stat(library); err != nil {
-		return fmt.Errorf("loading ONNX Runtime: %w", err)
 	}
 	onnxruntime.SetSharedLibraryPath(library)
 	if err := onnxruntime.InitializeEnvironment(onnxruntime.WithLogLevelFatal()); err != nil {
@@ -45,8 +41,8 @@ func Floats(values []float32, shape ...int64) Tensor { return Tensor{Shape: shap
 // Ints returns a tensor of whole numbers.
 func Ints(values []int64, shape ...int64) Tensor { return Tensor{Shape: shape, Ints: values} }
 
-// Session runs one model. It is safe for concurrent use. Results are reproducible, but may differ between sessions with
-// different numbers of threads.
+// Session runs one model, and keeps it until the process ends. It is safe for concurrent use. Results are reproducible,
+// but may differ between sessions with different numbers of threads.
 type Session struct {
 	session *onnxruntime.DynamicAdvancedSession
 	outputs int
@@ -75,9 +71,6 @@ func Load(part onnx.Part, threads int) (*Session, error) {
 	}
 	return &Session{session: session, outputs: len(part.Outputs)}, nil
 }
-
-// Close frees the model. It must not be called during a run.
-func (s *Session) Close() error { return s.session.Destroy() }
 
 // Run computes the outputs. If ctx ends first, the run is cancelled and its error includes ctx's.
 func (s *Session) Run(ctx context.Context, inputs ...Tensor) (outputs []Tensor, err error) {

@@ -39,45 +39,31 @@ type places struct {
 }
 
 // Split recognises a model by its structure and cuts it. The error describes the expected structure.
-func Split(file []byte) (Parts, error) {
-	g, err := onnx.Parse(file)
-	if err != nil {
-		return Parts{}, err
-	}
+func Split(g *onnx.Graph) (Parts, error) {
 	p, err := find(g)
 	if err != nil {
 		return Parts{}, fmt.Errorf("this is no VITS voice of Piper's kind with one speaker: %w", err)
 	}
-	parts := Parts{Columns: p.columns, Hop: p.hop, Whole: onnx.Part{Model: file, Inputs: g.Inputs, Outputs: g.Outputs}}
-	float := func(name string) onnx.Value { return onnx.Value{Name: name, Element: onnx.Float, Rank: 3} }
-	latent, coarse := float(p.latent), float(p.coarse)
 	decoder, wide := g.Widen(p.latent, p.samples)
-	if parts.Wide = wide; wide {
-		latent.Rank, coarse.Rank = 4, 4
-	} else {
+	if !wide {
 		decoder = g
 	}
-	for _, cut := range []struct {
-		part            *onnx.Part
-		of              *onnx.Graph
-		inputs, outputs []onnx.Value
-	}{
-		{&parts.Text, g, []onnx.Value{
-			{Name: p.ids, Element: onnx.Int64, Rank: 2}, {Name: p.lengths, Element: onnx.Int64, Rank: 1},
-		}, []onnx.Value{float(p.text), float(p.mean), float(p.spread)}},
-		{&parts.Durations, g, []onnx.Value{float(p.text), float(p.textMask), float(p.pace)},
-			[]onnx.Value{float(p.durations)}},
-		{&parts.Flow, g, []onnx.Value{float(p.prior), float(p.mask)}, []onnx.Value{float(p.latent)}},
-		{&parts.Coarse, decoder, []onnx.Value{latent}, []onnx.Value{coarse}},
-		{&parts.Fine, decoder, []onnx.Value{coarse}, []onnx.Value{
-			{Name: p.samples, Element: onnx.Float, Rank: onnx.AnyRank},
-		}},
-	} {
-		if *cut.part, err = cut.of.Part(cut.inputs, cut.outputs); err != nil {
-			return Parts{}, err
+	cut := func(of *onnx.Graph, inputs, outputs []onnx.Value) (part onnx.Part) {
+		if err == nil {
+			part, err = of.Part(inputs, outputs)
 		}
+		return part
 	}
-	return parts, nil
+	floats := onnx.Floats
+	return Parts{
+		Text:      cut(g, onnx.Ints(p.ids, p.lengths), floats(p.text, p.mean, p.spread)),
+		Durations: cut(g, floats(p.text, p.textMask, p.pace), floats(p.durations)),
+		Flow:      cut(g, floats(p.prior, p.mask), floats(p.latent)),
+		Coarse:    cut(decoder, floats(p.latent), floats(p.coarse)),
+		Fine:      cut(decoder, floats(p.coarse), floats(p.samples)),
+		Whole:     g.Whole(),
+		Columns:   p.columns, Hop: p.hop, Wide: wide,
+	}, err
 }
 
 // maxHop is the maximum number of samples in a frame.
@@ -95,9 +81,7 @@ func find(g *onnx.Graph) (places, error) {
 		return places{}, errors.New("it has several speakers")
 	}
 	p := places{ids: g.Inputs[0], lengths: g.Inputs[1], samples: g.Outputs[0], hop: 1}
-	rounded := f.Only("Ceil")
-	scaled := f.Above(rounded.Inputs, "Mul")
-	p.durations = f.unscaled(scaled)
+	p.durations = f.unscaled(f.Above(f.Only("Ceil").Inputs, "Mul"))
 	f.findNoise(&p)
 	f.findText(&p)
 	f.findLatent(&p)
@@ -108,7 +92,7 @@ func find(g *onnx.Graph) (places, error) {
 // after multiplication with the spread.
 func (f *finder) findNoise(p *places) {
 	for _, source := range f.With("RandomNormalLike") {
-		product := f.Below(source, "Mul")
+		product := f.Below(source.Output(), "Mul")
 		if f.isScale(product.Other(source.Output())) {
 			p.pace = product.Output()
 			continue
@@ -122,37 +106,29 @@ func (f *finder) findNoise(p *places) {
 
 func (f *finder) findPrior(p *places, source, product onnx.Node) {
 	p.spread = f.ofPhonemes(f.Above([]string{product.Other(source.Output())}, "Exp"))
-	scaled := f.Below(product, "Mul")
-	sum := f.Below(scaled, "Add")
+	scaled := f.Below(product.Output(), "Mul")
+	sum := f.Below(scaled.Output(), "Add")
 	p.prior = sum.Output()
-	mean, _ := f.Producer(sum.Other(scaled.Output()))
-	p.mean = f.ofPhonemes(onnx.Node{Inputs: mean.Inputs})
+	p.mean = f.ofPhonemes(f.Producer(sum.Other(scaled.Output())))
 }
 
 // findText finds the output of the text encoder. A convolution computes mean and spread of the prior from it.
 func (f *finder) findText(p *places) {
-	split, _ := f.Producer(p.mean)
-	masked := f.Above(split.Inputs, "Mul")
+	masked := f.Above(f.Producer(p.mean).Inputs, "Mul")
 	computed := f.Above(masked.Inputs, "Conv")
 	p.text, p.textMask = computed.Input(), masked.Other(computed.Output())
 }
 
 // ofPhonemes returns the tensor by phoneme from which a product with the alignment computes one by frame. Both are
 // transposed.
-func (f *finder) ofPhonemes(below onnx.Node) string {
-	at := below
+func (f *finder) ofPhonemes(at onnx.Node) string {
 	for range 4 {
-		if i := slices.IndexFunc(at.Inputs, func(name string) bool {
-			n, _ := f.Producer(name)
-			return n.Operator == "Split"
-		}); i >= 0 {
-			return at.Inputs[i]
+		for _, name := range at.Inputs {
+			if f.Producer(name).Operator == "Split" {
+				return name
+			}
 		}
-		next, found := f.First(at.Inputs, "MatMul", "Transpose")
-		if !found {
-			break
-		}
-		at = next
+		at = f.First(at.Inputs, "MatMul", "Transpose")
 	}
 	f.Miss("mean and spread of the prior")
 	return ""
@@ -176,18 +152,11 @@ func (f *finder) findLatent(p *places) {
 			p.columns = p.hop
 		}
 	}
-	next := f.Above(ups[1].Inputs, "LeakyRelu")
-	p.coarse = next.Input()
-	before := f.Above(ups[0].Inputs, "LeakyRelu")
-	entry := f.Above(before.Inputs, "Conv")
+	p.coarse = f.Above(ups[1].Inputs, "LeakyRelu").Input()
+	entry := f.Above(f.Above(ups[0].Inputs, "LeakyRelu").Inputs, "Conv")
 	p.latent = entry.Input()
-	last, _ := f.Producer(p.latent)
-	if last.Operator != "Mul" {
-		f.Miss("a masked flow before the decoder")
-		return
-	}
-	mask := f.Above(last.Inputs, "Cast")
-	p.mask = mask.Output()
+	masked := f.Above(entry.Inputs[:min(1, len(entry.Inputs))], "Mul")
+	p.mask = f.Above(masked.Inputs, "Cast").Output()
 }
 
 // unscaled returns the factor of a product that is not one of the model's scales.
@@ -203,6 +172,6 @@ func (f *finder) unscaled(product onnx.Node) string {
 
 // isScale reports whether a tensor is one of the model's three scales.
 func (f *finder) isScale(name string) bool {
-	n, _ := f.Producer(name)
+	n := f.Producer(name)
 	return n.Operator == "Gather" && len(f.Inputs) > 2 && slices.Contains(n.Inputs, f.Inputs[2])
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/speech/neural/family"
 	"github.com/recital-tts/recital/internal/speech/neural/neuraltest"
+	"github.com/recital-tts/recital/internal/speech/neural/onnx"
 	"github.com/recital-tts/recital/internal/speech/neural/ort"
 	"github.com/recital-tts/recital/internal/speech/neural/vits"
 )
@@ -30,13 +31,20 @@ func model(t *testing.T) []byte {
 	return file
 }
 
+func split(file []byte) (vits.Parts, error) {
+	g, err := onnx.Parse(file)
+	if err != nil {
+		return vits.Parts{}, err
+	}
+	return vits.Split(g)
+}
+
 func load(t *testing.T, file []byte) *vits.Voice {
 	t.Helper()
-	parts, err := vits.Split(file)
+	parts, err := split(file)
 	require.NoError(t, err)
 	v, err := vits.Load(parts)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, v.Close()) })
 	return v
 }
 
@@ -64,22 +72,20 @@ func someIDs(count int) (ids []int64) {
 
 func TestThePartsAreTheWhole(t *testing.T) {
 	file := model(t)
-	parts, err := vits.Split(file)
+	parts, err := split(file)
 	require.NoError(t, err)
 	require.True(t, parts.Wide)
-	whole, err := ort.Load(parts.Whole, 1)
-	require.NoError(t, err)
-	defer func() { require.NoError(t, whole.Close()) }()
 	v := load(t, file)
 	for _, count := range []int{1, 2, 17, 90, 300} { // in one chunk and in several
-		ids := someIDs(count)
-		want, err := whole.Run(t.Context(), ort.Ints(ids, 1, int64(count)), ort.Ints([]int64{int64(count)}, 1),
-			ort.Floats([]float32{0, 1, 0}, 3))
+		compared, err := family.Compare(v, parts.Whole, [][]int64{someIDs(count), someIDs(20)})
 		require.NoError(t, err)
-		got, _ := speak(t, v, ids, family.Noise{})
-		require.Equal(t, len(want[0].Floats), len(got))
-		require.InDeltaSlice(t, want[0].Floats, got, 1e-4)
+		require.Less(t, compared.Decibels, -80.0, "%d", count)
+		require.True(t, compared.Ratio > 0 && compared.Time > 0)
 	}
+	other, err := split(neuraltest.OtherToy())
+	require.NoError(t, err)
+	compared, err := family.Compare(load(t, neuraltest.Toy()), other.Whole, [][]int64{someIDs(90)})
+	require.True(t, err != nil || compared.Decibels > -20, "of another voice: %v dB", compared.Decibels)
 }
 
 func TestTheNoiseIsThatOfTheSeed(t *testing.T) {
@@ -119,39 +125,20 @@ func TestSamplesDoNotDependOnOtherRuns(t *testing.T) {
 	require.NoError(t, crowd.Wait())
 }
 
-func TestADifferenceFromTheWholeIsMeasured(t *testing.T) {
-	file := model(t)
-	parts, err := vits.Split(file)
-	require.NoError(t, err)
-	v := load(t, file)
-	compared, err := v.Compare(parts.Whole, [][]int64{someIDs(90), someIDs(20)})
-	require.NoError(t, err)
-	require.Less(t, compared.Decibels, -80.0)
-	require.True(t, compared.Parts > 0 && compared.Whole > 0)
-
-	// another voice than the parts
-	parts, err = vits.Split(neuraltest.OtherToy())
-	require.NoError(t, err)
-	compared, err = load(t, neuraltest.Toy()).Compare(parts.Whole, [][]int64{someIDs(90)})
-	require.True(t, err != nil || compared.Decibels > -20, "%v dB", compared.Decibels)
-}
-
 func TestRoundingCarriesOn(t *testing.T) {
 	require.Equal(t, []int{0, 1, 0, 1}, family.Round([]float64{0.4, 0.4, 0.4, 0.4}))
 	require.Equal(t, []int{2, 0, 3}, family.Round([]float64{1.6, 0, 3}))
 }
 
 func TestWhatIsNoVoiceIsRefused(t *testing.T) {
-	_, err := vits.Split([]byte("no model"))
-	require.Error(t, err)
-	_, err = vits.Split(nil)
-	require.Error(t, err)
+	_, err := split(neuraltest.Kokoro(true))
+	require.ErrorContains(t, err, "no VITS voice")
 }
 
 func FuzzSplit(f *testing.F) {
 	f.Add(neuraltest.Toy())
 	f.Fuzz(func(t *testing.T, file []byte) {
-		if parts, err := vits.Split(file); err == nil && (parts.Hop < 1 || parts.Hop > 4096) {
+		if parts, err := split(file); err == nil && (parts.Hop < 1 || parts.Hop > 4096) {
 			t.Errorf("a frame has %d samples", parts.Hop)
 		}
 	})

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/recital-tts/recital/internal/speech/neural/family"
-	"github.com/recital-tts/recital/internal/speech/neural/onnx"
 	"github.com/recital-tts/recital/internal/speech/neural/ort"
 )
 
@@ -50,38 +49,15 @@ type Voice struct {
 }
 
 // Load loads the parts of a model.
-func Load(parts Parts) (v *Voice, err error) {
-	v = &Voice{columns: parts.Columns, hop: parts.Hop, wide: parts.Wide}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, v.Close())
-		}
-	}()
-	for _, load := range []struct {
-		name    string
-		part    onnx.Part
-		threads int
-		to      **ort.Session
-	}{
-		{"text encoder", parts.Text, earlyThreads, &v.text}, {"durations", parts.Durations, 1, &v.durations},
-		{"flow", parts.Flow, earlyThreads, &v.flow}, {"decoder's first stage", parts.Coarse, 1, &v.coarse},
-		{"decoder", parts.Fine, 1, &v.fine},
-	} {
-		if *load.to, err = ort.Load(load.part, load.threads); err != nil {
-			return v, fmt.Errorf("the %s: %w", load.name, err)
-		}
-	}
-	return v, nil
-}
-
-// Close frees the model.
-func (v *Voice) Close() (err error) {
-	for _, s := range []*ort.Session{v.text, v.durations, v.flow, v.coarse, v.fine} {
-		if s != nil {
-			err = errors.Join(err, s.Close())
-		}
-	}
-	return err
+func Load(parts Parts) (*Voice, error) {
+	v := &Voice{columns: parts.Columns, hop: parts.Hop, wide: parts.Wide}
+	var errs [5]error
+	v.text, errs[0] = ort.Load(parts.Text, earlyThreads)
+	v.durations, errs[1] = ort.Load(parts.Durations, 1)
+	v.flow, errs[2] = ort.Load(parts.Flow, earlyThreads)
+	v.coarse, errs[3] = ort.Load(parts.Coarse, 1)
+	v.fine, errs[4] = ort.Load(parts.Fine, 1)
+	return v, errors.Join(errs[:]...)
 }
 
 // Hop implements family.Model.
