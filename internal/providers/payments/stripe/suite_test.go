@@ -435,11 +435,11 @@ func checkPendingUpgradeAtRenewal(s *shop) {
 	customer, subscription := s.asking(s.Dear)
 	scheduled, err := s.ScheduleChange(s.Context(), s.attempt(), subscription, s.Cheap.ID)
 	require.NoError(s, err)
-	require.NoError(s, s.Advance(scheduled.PeriodEnd.Add(-time.Hour).Sub(s.Now())))
+	require.NoError(s, s.Advance(scheduled.PeriodEnd.Add(-20*time.Hour).Sub(s.Now())))
 	pending, err := s.changePrice(subscription, s.Dearest)
 	require.NoError(s, err)
 	require.NotNil(s, pending.Pending)
-	require.NoError(s, s.Advance(2*time.Hour))
+	require.NoError(s, s.Advance(21*time.Hour))
 	assert.Equal(s, s.Cheap.ID, s.only(customer).Price)
 	assert.Nil(s, s.only(customer).Pending)
 }
