@@ -63,5 +63,5 @@ func TestTheProductsFollowTheProvider(t *testing.T) {
 	late.refused(t, 400, "subscribe", order{"price_id": sandbox.PriceOf("indie")}, "The price is not on sale any more")
 	b.untilNext(c.id)
 	c.agrees(t, b, "after a renewal at a price that was withdrawn")
-	require.Equal(t, plan.Indie, c.shownPlan(t).Plan.Type)
+	require.Equal(t, plan.Indie, c.account(t).Plan.Type)
 }

@@ -114,7 +114,7 @@ func TestTheLastOverageIsPaidByANewCard(t *testing.T) {
 	})
 	require.NoError(t, b.Advance(30*24*time.Hour)) // the invoice becomes final, and is tried four times
 	s.eventually(func() bool { return owed() == "80 cents, open" && len(s.openAlerts("uncollected")) == 1 })
-	require.Equal(t, plan.Free, c.shownPlan(t).Plan.Type)
+	require.Equal(t, plan.Free, c.account(t).Plan.Type)
 	require.Equal(t, []int64{1000}, b.charged(b.customers(c.id)[0]))
 
 	b.replacesCard(c, "pm_card_mastercard")

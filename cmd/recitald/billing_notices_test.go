@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -109,37 +108,13 @@ func TestOnlyTheProvidersNoticesAreAccepted(t *testing.T) {
 		return found["payment-evt_good"] && found["payment-evt_news"]
 	})
 	require.Contains(t, s.noticesIn(), "payment-analytics-evt_good")
+	s.refusesLargeNotices()
 }
 
-func TestTheSameNoticeManyTimesIsOne(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
-	t.Parallel()
-	b := openTill(t)
-	s := b.serve(dataFolder(t))
-	n := signedAt(time.Now(), tillSecret, "%s", event("evt_one", "moon.risen"))
-	var wait sync.WaitGroup
-	for range 20 {
-		wait.Go(func() {
-			for range 10 {
-				if answer := s.notify("/payments/webhook", n); answer.status != 200 {
-					t.Errorf("%d %s", answer.status, answer.text())
-				}
-			}
-		})
-	}
-	wait.Wait()
-	s.eventually(func() bool { return s.noticesIn()["payment-evt_one"] })
-}
-
-// A body with a Content-Length above the limit is refused before it is read.
-func TestANoticeThatIsTooLargeTakesNoMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
-	t.Parallel()
-	s := openTill(t).serve(dataFolder(t))
+// refusesLargeNotices checks that a body with a Content-Length above the limit is refused before it is read.
+func (s *server) refusesLargeNotices() {
+	t := s.t
+	t.Helper()
 	for name, announced := range map[string]int{"far too large": 1 << 40, "just too large": 256<<10 + 1} {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(s.address, "http://"))
 		require.NoError(t, err)

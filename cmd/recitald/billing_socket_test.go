@@ -43,5 +43,5 @@ func TestAnOpenSocketFollowsThePlan(t *testing.T) {
 	silent.send(order{"type": "flush", "nonce": 2})
 	silent.until("flush_complete")
 	require.Empty(t, silent.fault)
-	require.Eventually(t, func() bool { return c.shownPlan(t).Usage.Characters == 47 }, patience, pause)
+	require.Eventually(t, func() bool { return c.account(t).Usage.Characters == 47 }, patience, pause)
 }

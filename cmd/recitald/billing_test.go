@@ -64,39 +64,14 @@ func (o overview) status() string {
 
 func (c customer) billing(t *testing.T) (o overview) {
 	t.Helper()
-	answer := do(t, c.request(http.MethodGet, "/payments/billing", nil))
-	require.Equal(t, 200, answer.status, answer.text())
-	answer.decode(t, &o)
+	c.read(t, "/payments/billing", &o)
 	return o
-}
-
-// shownPlan is the part of an account that follows its subscription.
-type shownPlan struct {
-	Plan struct {
-		Type       plan.Type
-		Limit      *int64 `json:"character_limit"`
-		Commercial bool   `json:"commercial_use_allowed"`
-	}
-	Usage struct {
-		Characters int64
-		PeriodEnd  int64 `json:"period_end"`
-	}
-	SubState          *string `json:"sub_state"`
-	CancelAtPeriodEnd bool    `json:"cancel_at_period_end"`
-}
-
-func (c customer) shownPlan(t *testing.T) (shown shownPlan) {
-	t.Helper()
-	answer := do(t, c.request(http.MethodGet, "/v1/account", nil))
-	require.Equal(t, 200, answer.status, answer.text())
-	answer.decode(t, &shown)
-	return shown
 }
 
 // awaitPlan waits until the account is on a plan.
 func (c customer) awaitPlan(t *testing.T, is plan.Type) {
 	t.Helper()
-	require.Eventually(t, func() bool { return c.shownPlan(t).Plan.Type == is }, patience, pause,
+	require.Eventually(t, func() bool { return c.account(t).Plan.Type == is }, patience, pause,
 		"the plan does not become %s", is)
 }
 
@@ -170,7 +145,7 @@ func (c customer) capsSpending(t *testing.T) {
 	answer.decode(t, &shown)
 	require.EqualValues(t, 2500, shown.Amount)
 	require.Zero(t, shown.Spent)
-	require.Equal(t, c.shownPlan(t).Usage.PeriodEnd, shown.PeriodEnd)
+	require.Equal(t, c.account(t).Usage.PeriodEnd, shown.PeriodEnd)
 }
 
 // TestTheLifeOfASubscription goes through all changes that an owner can make.
@@ -199,13 +174,13 @@ func TestTheLifeOfASubscription(t *testing.T) {
 	require.NotEmpty(t, made.ClientSecret)
 	require.Equal(t, made, c.subscribe(t, "indie"))
 	require.Equal(t, "incomplete", c.billing(t).status())
-	require.Equal(t, plan.Free, c.shownPlan(t).Plan.Type)
+	require.Equal(t, plan.Free, c.account(t).Plan.Type)
 
 	// when it pays, then it is on the plan
 	b.pays(made.ClientSecret, "pm_card_visa")
 	c.awaitStatus(t, "active")
 	c.awaitPlan(t, plan.Indie)
-	shown := c.shownPlan(t)
+	shown := c.account(t)
 	require.True(t, shown.Plan.Commercial)
 	require.EqualValues(t, 200_000, *shown.Plan.Limit)
 	require.Equal(t, "active", *shown.SubState)
@@ -256,7 +231,7 @@ func TestTheLifeOfASubscription(t *testing.T) {
 	require.Equal(t, sandbox.PriceOf("indie"), scheduled.PriceID)
 	require.Equal(t, "Indie", scheduled.PlanName)
 	require.Equal(t, changed.EffectiveAt, scheduled.EffectiveAt)
-	require.Equal(t, plan.Pro, c.shownPlan(t).Plan.Type)
+	require.Equal(t, plan.Pro, c.account(t).Plan.Type)
 	var done struct{ Success bool }
 	c.succeeds(t, "cancel-scheduled-change", order{}, &done)
 	require.True(t, done.Success)
@@ -272,7 +247,7 @@ func TestTheLifeOfASubscription(t *testing.T) {
 	require.NotEmpty(t, cancelled.SubscriptionID)
 	require.Equal(t, c.billing(t).Subscription.CurrentPeriodEnd, cancelled.CancelAt)
 	require.True(t, c.billing(t).Subscription.CancelAtPeriodEnd)
-	require.Eventually(t, func() bool { return c.shownPlan(t).CancelAtPeriodEnd }, patience, pause)
+	require.Eventually(t, func() bool { return c.account(t).CancelAtPeriodEnd }, patience, pause)
 	c.refused(t, 409, "cancel", order{}, "The subscription is cancelled")
 	c.succeeds(t, "uncancel", order{}, &done)
 	require.False(t, c.billing(t).Subscription.CancelAtPeriodEnd)

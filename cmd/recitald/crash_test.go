@@ -84,36 +84,6 @@ func TestRecitaldContinuesWhenPostgresIsKilled(t *testing.T) {
 	requireCounts(t, customers[0])
 }
 
-func TestRecitaldContinuesWhenEnginesAreKilled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
-	t.Parallel()
-	// given active clients
-	s, customers, whole, load := underLoad(t, "--engines=2")
-
-	// when the engines are killed, each after the previous one was replaced
-	killed := s.workers("engine")
-	require.Len(t, killed, 2)
-	for _, engine := range killed {
-		engine.kill(t)
-		s.eventually(func() bool { return !engine.lives() && len(s.workers("engine")) == 2 })
-	}
-
-	// then no client gets an incomplete reply without noticing, and all continue
-	before := load.clean()
-	s.eventually(func() bool { return load.clean() >= before+enough })
-	s.requireFewFailed(load, whole, customers...)
-}
-
-func TestAKilledCodecInterruptsOnlyItsStreams(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
-	t.Parallel()
-	codecCostsItsStreamsAlone(t, process.kill)
-}
-
 // underLoad starts recitald with active clients and returns when some were served. It also returns the audio that they
 // must get.
 func underLoad(t *testing.T, flags ...string) (s *server, customers []customer, whole complete, l *load) {
@@ -127,9 +97,9 @@ func underLoad(t *testing.T, flags ...string) (s *server, customers []customer, 
 }
 
 // codecCostsItsStreamsAlone checks that the failure of a codec interrupts only its streams.
-func codecCostsItsStreamsAlone(t *testing.T, fail func(process, *testing.T), flags ...string) {
+func codecCostsItsStreamsAlone(t *testing.T, fail func(process, *testing.T)) {
 	// given streams of both codecs
-	s := start(t, dataFolder(t), append(flags, "--codecs=2")...)
+	s := start(t, dataFolder(t), "--codecs=2")
 	c := s.openAccount("indie")
 	whole := listen(t, s.operator(), long())
 	var streams []*held

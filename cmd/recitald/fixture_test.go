@@ -45,9 +45,7 @@ type keptClip struct{ ID, Text, SHA256 string }
 // usedPeriods returns the periods of the billing history with usage.
 func (c customer) usedPeriods(t *testing.T) (used []map[string]any) {
 	t.Helper()
-	answer := do(t, c.request(http.MethodGet, "/v1/account/billing_history", nil))
-	require.Equal(t, 200, answer.status, answer.text())
-	answer.decode(t, &used)
+	c.read(t, "/v1/account/billing_history", &used)
 	return slices.DeleteFunc(used, func(period map[string]any) bool { return period["chars_used"] == 0.0 })
 }
 
@@ -221,5 +219,5 @@ func (s *server) keeps(told promised) {
 		invoices = append(invoices, invoice.ID)
 	}
 	require.Subset(t, invoices, told.Invoices)
-	require.EqualValues(t, "indie", c.shownPlan(t).Plan.Type)
+	require.EqualValues(t, "indie", c.account(t).Plan.Type)
 }

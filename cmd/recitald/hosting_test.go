@@ -96,13 +96,7 @@ func TestKeysForHostedProjects(t *testing.T) {
 
 func (c customer) keyNames(t *testing.T) (names []string) {
 	t.Helper()
-	var account struct {
-		Keys []struct{ Name *string } `json:"apikeys"`
-	}
-	answer := do(t, c.request(http.MethodGet, "/v1/account", nil))
-	require.Equal(t, 200, answer.status, answer.text())
-	require.NoError(t, json.Unmarshal(answer.body, &account))
-	for _, key := range account.Keys {
+	for _, key := range c.account(t).APIKeys {
 		if key.Name == nil {
 			key.Name = new(string)
 		}

@@ -45,6 +45,10 @@ func (s *server) mix(t *testing.T) *mixedRun {
 	for i := range 2 {
 		m.stray(t, i)
 	}
+	m.loseAStream(m.customer, private+" is interrupted.")
+	exceeded := m.openAccount("free")
+	most := order{"text": strings.Repeat(private+" is long. ", 180), "voice": "leah", "speed": 2}
+	m.eventually(func() bool { return exceeded.post(t, detailedRoute, most).status == 402 })
 	return m
 }
 
@@ -102,6 +106,20 @@ func (m *mixedRun) browse(t *testing.T) {
 	require.Equal(t, 200, v.get(m.address+"/v1/account/sessions").status)
 }
 
+// loseAStream kills the codecs during a reply.
+func (s *server) loseAStream(c customer, text string) {
+	s.t.Helper()
+	request := order{"text": strings.Repeat(text+" ", 90), "voice": "leah", "format": "pcm_s16le"}
+	response, err := slowly().Do(c.request(http.MethodPost, bytesRoute, request.encode()))
+	require.NoError(s.t, err)
+	defer response.Body.Close()
+	require.Equal(s.t, 200, response.StatusCode)
+	for _, codec := range s.workers("codec") {
+		codec.kill(s.t)
+	}
+	s.eventually(func() bool { return len(s.workers("codec")) > 0 })
+}
+
 // stray makes the requests of a stranger with a number.
 func (m *mixedRun) stray(t *testing.T, number int) {
 	mark := fmt.Sprint(private, number)
@@ -118,6 +136,7 @@ func (m *mixedRun) stray(t *testing.T, number int) {
 			"application/json"),
 		c.request(http.MethodPost, bytesRoute, order{"text": mark, "voice": "leah"}.encode(), "Content-Type",
 			"application/json", "Idempotency-Key", mark),
+		c.request(http.MethodPost, bytesRoute, strings.NewReader(`{"text":"`+mark)),
 		customer{server: m.server, key: mark}.request(http.MethodGet, "/v1/account", nil),
 	} {
 		require.NotZero(t, do(t, request).status)

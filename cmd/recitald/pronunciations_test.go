@@ -32,13 +32,11 @@ func (c customer) pronounces(t *testing.T, entry order) (kept pronunciation) {
 // lists returns a page of the account's list and the total number of entries.
 func (c customer) lists(t *testing.T, query string) ([]pronunciation, int) {
 	t.Helper()
-	answer := do(t, c.request("GET", pronunciationsRoute+query, nil))
-	require.Equal(t, 200, answer.status, answer.text())
 	var page struct {
 		Pronunciations []pronunciation
 		Total          int
 	}
-	answer.decode(t, &page)
+	c.read(t, pronunciationsRoute+query, &page)
 	return page.Pronunciations, page.Total
 }
 

@@ -186,17 +186,9 @@ func (v *person) speak(text string) reply {
 // used returns the characters used in the current period, of either kind, and the period's end.
 func (v *person) used() (characters, end int64) {
 	v.t.Helper()
-	got := v.get(v.server.address + "/v1/account")
-	require.Equal(v.t, http.StatusOK, got.status, got.text())
-	var account struct {
-		Usage struct {
-			Characters int64 `json:"characters"`
-			Playground int64 `json:"playground_characters"`
-			End        int64 `json:"period_end"`
-		} `json:"usage"`
-	}
-	got.decode(v.t, &account)
-	return account.Usage.Characters + account.Usage.Playground, account.Usage.End
+	var shown accountView
+	requireOK(v.t, v.get(v.server.address+"/v1/account")).decode(v.t, &shown)
+	return shown.Usage.Characters + shown.Usage.Playground, shown.Usage.PeriodEnd
 }
 
 // Signing in and out works in a browser, and scripts cannot read the cookie.

@@ -172,7 +172,7 @@ func (p *subscriber) checkOne(at *server, a *subscribing) error {
 		return err
 	}
 	var seen overview
-	var account shownPlan
+	var account accountView
 	if err := errors.Join(p.read(a.at(at), "/payments/billing", &seen),
 		p.read(a.at(at), "/v1/account", &account)); err != nil {
 		return err

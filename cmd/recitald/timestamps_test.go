@@ -127,13 +127,3 @@ func TestTimesOfAReplyThatIsCut(t *testing.T) {
 	c.requireSettled(t)
 	require.EqualValues(t, len([]rune(said.String())), c.usage(t))
 }
-
-func TestTheAddressOfTimesIsThePublicOne(t *testing.T) {
-	t.Parallel()
-	s := start(t, dataFolder(t), "--public-url=https://speech.example/")
-	c := s.openAccount("free")
-	spoken := c.post(t, bytesRoute, order{"text": "Hello.", "voice": "leah", "return_timestamps": true})
-	address := spoken.header.Get("x-timestamps-url")
-	require.True(t, strings.HasPrefix(address, "https://speech.example/v1/ai/speech/timestamps/"), address)
-	requireTimes(t, "Hello.", readTimes(t, s.address+strings.TrimPrefix(address, "https://speech.example")))
-}

@@ -49,6 +49,13 @@ func TestTwoInstancesThatStartTogetherServeEachOthersWrites(t *testing.T) {
 		}
 	}
 
+	// and the address of a reply's times is the public one, and is served by both
+	spoken := first.openAccount("free").post(t, bytesRoute,
+		order{"text": "Hello.", "voice": "leah", "return_timestamps": true})
+	path, isPublic := strings.CutPrefix(spoken.header.Get("x-timestamps-url"), "https://recital.example")
+	require.True(t, isPublic, spoken.header)
+	requireTimes(t, "Hello.", readTimes(t, second.address+path))
+
 	// when clients write on one and read on the other, concurrently and in both directions
 	const clients, rounds, characters = 6, 8, 40
 	var group sync.WaitGroup
@@ -310,13 +317,9 @@ func (c customer) usedAt(position string) (characters int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	var account struct {
-		Usage struct {
-			Characters int64 `json:"characters"`
-		} `json:"usage"`
-	}
-	err = json.Unmarshal(answer.body, &account)
-	return account.Usage.Characters, err
+	var shown accountView
+	err = json.Unmarshal(answer.body, &shown)
+	return shown.Usage.Characters, err
 }
 
 // send is do for a test's goroutines, which must not end the test. Every status but 200 is an error.
