@@ -24,8 +24,7 @@ import (
 // newKey creates another key as the account's owner.
 func (c customer) newKey(t *testing.T, query string) customer {
 	t.Helper()
-	answer := do(t, c.request(http.MethodGet, "/v1/account/new_api_key"+query, nil))
-	require.Equal(t, 200, answer.status, answer.text())
+	answer := requireOK(t, do(t, c.request(http.MethodGet, "/v1/account/new_api_key"+query, nil)))
 	require.Equal(t, "no-store", answer.header.Get("Cache-Control"))
 	var made struct{ APIKey, Masked string }
 	answer.decode(t, &made)
@@ -150,8 +149,7 @@ func TestAClosedAccountIsErased(t *testing.T) {
 
 	// when it is closed while the keyring is locked
 	release := s.holdKeyring()
-	answer := do(t, c.request(http.MethodDelete, "/v1/account", nil))
-	require.Equal(t, 200, answer.status, answer.text())
+	answer := requireOK(t, do(t, c.request(http.MethodDelete, "/v1/account", nil)))
 	require.JSONEq(t, `{"success":true}`, answer.text())
 
 	// then its keys are refused at once, and their open streams and sockets end

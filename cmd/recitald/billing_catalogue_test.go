@@ -20,8 +20,7 @@ func (b *till) post(path string, form url.Values) string {
 	require.NoError(b.t, err)
 	request.Header.Set("Authorization", "Bearer "+tillKey)
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	answer := do(b.t, request)
-	require.Equal(b.t, 200, answer.status, answer.text())
+	answer := requireOK(b.t, do(b.t, request))
 	var changed struct{ ID string }
 	answer.decode(b.t, &changed)
 	return changed.ID

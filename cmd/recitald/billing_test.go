@@ -22,8 +22,7 @@ type product struct {
 
 func (s *server) products() (listed []product) {
 	s.t.Helper()
-	answer := fetch(s.t, http.MethodGet, s.address+"/payments/products")
-	require.Equal(s.t, 200, answer.status, answer.text())
+	answer := requireOK(s.t, fetch(s.t, http.MethodGet, s.address+"/payments/products"))
 	answer.decode(s.t, &listed)
 	return listed
 }
@@ -100,8 +99,7 @@ type subscribed struct {
 
 func (c customer) subscribe(t *testing.T, on string, headers ...string) (made subscribed) {
 	t.Helper()
-	answer := c.post(t, "/payments/subscribe", order{"price_id": sandbox.PriceOf(on)}, headers...)
-	require.Equal(t, 200, answer.status, answer.text())
+	answer := requireOK(t, c.post(t, "/payments/subscribe", order{"price_id": sandbox.PriceOf(on)}, headers...))
 	answer.decode(t, &made)
 	return made
 }
@@ -109,8 +107,7 @@ func (c customer) subscribe(t *testing.T, on string, headers ...string) (made su
 // succeeds makes a billing request and decodes its reply.
 func (c customer) succeeds(t *testing.T, path string, o order, into any) {
 	t.Helper()
-	answer := c.post(t, "/payments/"+path, o)
-	require.Equal(t, 200, answer.status, answer.text())
+	answer := requireOK(t, c.post(t, "/payments/"+path, o))
 	require.Equal(t, "no-store", answer.header.Get("Cache-Control"))
 	require.NotEmpty(t, answer.header.Get("x-recital-position"))
 	require.NoError(t, json.Unmarshal(answer.body, into), answer.text())
@@ -140,8 +137,7 @@ func (c customer) capsSpending(t *testing.T) {
 		Amount, Spent int64
 		PeriodEnd     int64 `json:"period_end"`
 	}
-	answer := do(t, c.request(http.MethodGet, "/payments/spending-cap", nil))
-	require.Equal(t, 200, answer.status, answer.text())
+	answer := requireOK(t, do(t, c.request(http.MethodGet, "/payments/spending-cap", nil)))
 	answer.decode(t, &shown)
 	require.EqualValues(t, 2500, shown.Amount)
 	require.Zero(t, shown.Spent)
@@ -207,8 +203,7 @@ func TestTheLifeOfASubscription(t *testing.T) {
 			Currency  string
 		}
 	}
-	answer := c.post(t, "/payments/change-plan?preview=true", pro)
-	require.Equal(t, 200, answer.status, answer.text())
+	answer := requireOK(t, c.post(t, "/payments/change-plan?preview=true", pro))
 	require.Empty(t, answer.header.Get("x-recital-position"), "nothing is recorded")
 	require.NoError(t, json.Unmarshal(answer.body, &preview), answer.text())
 	require.Equal(t, "upgraded", preview.Kind)

@@ -88,8 +88,7 @@ func TestAClipIsSavedPlayedAndDeleted(t *testing.T) {
 	var r recording
 	detailed.decode(t, &r)
 	sounds[detailed.header.Get("X-Clip-Id")], formats[detailed.header.Get("X-Clip-Id")] = r.sound(t), audio.WAV
-	plain := c.post(t, bytesRoute, order{"text": text, "voice": "zeke"})
-	require.Equal(t, 200, plain.status)
+	plain := requireOK(t, c.post(t, bytesRoute, order{"text": text, "voice": "zeke"}))
 	require.Empty(t, plain.header.Get("X-Clip-Id"))
 
 	// then they are listed as soon as the replies have ended
@@ -118,8 +117,7 @@ func TestAClipIsSavedPlayedAndDeleted(t *testing.T) {
 		s.requirePlays(shown, sounds[shown.ID], formats[shown.ID])
 
 		// anyone who knows the id may see it
-		one := fetch(t, http.MethodGet, s.address+"/v1/account/clip/"+shown.ID)
-		require.Equal(t, 200, one.status, one.text())
+		one := requireOK(t, fetch(t, http.MethodGet, s.address+"/v1/account/clip/"+shown.ID))
 		var same clip
 		one.decode(t, &same)
 		require.Equal(t, shown, same)
@@ -137,8 +135,7 @@ func TestAClipIsSavedPlayedAndDeleted(t *testing.T) {
 
 	// when they are deleted, then their audio is deleted, too
 	for i, shown := range page.Clips {
-		deleted := do(t, c.request(http.MethodDelete, "/v1/account/clip/"+shown.ID, nil))
-		require.Equal(t, 200, deleted.status, deleted.text())
+		deleted := requireOK(t, do(t, c.request(http.MethodDelete, "/v1/account/clip/"+shown.ID, nil)))
 		require.JSONEq(t, `{"success":true}`, deleted.text())
 		require.Equal(t, 3-i, c.clips(t).TotalClips)
 		require.Equal(t, 404, fetch(t, http.MethodGet, shown.URL).status)
@@ -163,8 +160,7 @@ func TestAClipIsSavedPlayedAndDeleted(t *testing.T) {
 func (s *server) requirePlays(c clip, sound []byte, format audio.Format) {
 	t := s.t
 	t.Helper()
-	whole := fetch(t, http.MethodGet, c.URL)
-	require.Equal(t, 200, whole.status)
+	whole := requireOK(t, fetch(t, http.MethodGet, c.URL))
 	require.Equal(t, sound, whole.body, "the clip plays the synthesised audio")
 	require.Equal(t, format.ContentType(), whole.header.Get("Content-Type"))
 	require.Equal(t, "bytes", whole.header.Get("Accept-Ranges"))
@@ -177,8 +173,7 @@ func (s *server) requirePlays(c clip, sound []byte, format audio.Format) {
 	require.Equal(t, 206, part.status)
 	require.Equal(t, sound[100:300], part.body)
 	require.Equal(t, fmt.Sprintf("bytes 100-299/%d", len(sound)), part.header.Get("Content-Range"))
-	head := fetch(t, http.MethodHead, c.URL)
-	require.Equal(t, 200, head.status)
+	head := requireOK(t, fetch(t, http.MethodHead, c.URL))
 	require.Equal(t, fmt.Sprint(len(sound)), head.header.Get("Content-Length"))
 
 	unsigned, _, _ := strings.Cut(c.URL, "?")
@@ -279,8 +274,7 @@ func TestAKilledRecitaldLeavesNoPartialClip(t *testing.T) {
 	data := dataFolder(t)
 	s := start(t, data)
 	c := s.openAccount("indie")
-	saved := c.post(t, bytesRoute, order{"text": prose(200), "voice": "leah", "debug": true})
-	require.Equal(t, 200, saved.status)
+	saved := requireOK(t, c.post(t, bytesRoute, order{"text": prose(200), "voice": "leah", "debug": true}))
 
 	// given a recitald that is killed while it records
 	c.record(t)

@@ -25,8 +25,7 @@ func (s *server) installs(projects ...string) (config, code string) {
 		strings.NewReader(url.Values{"projects": {strings.Join(projects, ",")}}.Encode()))
 	require.NoError(s.t, err)
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	answer := do(s.t, request)
-	require.Equal(s.t, 200, answer.status)
+	answer := requireOK(s.t, do(s.t, request))
 	var made struct {
 		Config string `json:"configurationId"`
 		Code   string `json:"code"`

@@ -93,8 +93,7 @@ func (m *mixedRun) browse(t *testing.T) {
 	v := m.person()
 	v.signIn(strings.ToLower(private) + "@example.com")
 	require.Equal(t, 200, v.speak(private+" speaks in the playground.").status)
-	made := v.get(m.address + "/v1/account/new_api_key")
-	require.Equal(t, 200, made.status)
+	made := requireOK(t, v.get(m.address+"/v1/account/new_api_key"))
 	var key struct {
 		Key string `json:"apikey"`
 	}

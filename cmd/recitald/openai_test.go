@@ -44,8 +44,7 @@ func TestOpenAIsFormatsAreHeardWhole(t *testing.T) {
 			plain := order{"model": "aurora", "input": threeSentences, "voice": "alloy", "response_format": name}
 
 			// when a text is synthesised, then the audio has the requested format and is charged
-			answer := account.bearer(t, plain)
-			require.Equal(t, 200, answer.status, answer.text())
+			answer := requireOK(t, account.bearer(t, plain))
 			require.Equal(t, c.contentType, answer.header.Get("Content-Type"))
 			require.Empty(t, answer.header.Get("x-warning"))
 			requireSpeech(t, spec, answer.body, lasts)
@@ -53,8 +52,7 @@ func TestOpenAIsFormatsAreHeardWhole(t *testing.T) {
 
 			// and the same holds for events
 			plain["stream_format"] = "sse"
-			answer = account.bearer(t, plain)
-			require.Equal(t, 200, answer.status, answer.text())
+			answer = requireOK(t, account.bearer(t, plain))
 			require.Equal(t, "text/event-stream", answer.header.Get("Content-Type"))
 			sound, pieces, charged := readEvents(t, answer.body)
 			requireSpeech(t, spec, sound, lasts)

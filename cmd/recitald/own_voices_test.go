@@ -65,8 +65,7 @@ func (c customer) upload(recordings [][]byte, fields ...string) *http.Request {
 // clone creates a voice and returns it as in the reply.
 func (c customer) clone(t *testing.T, recording []byte, fields ...string) (v ownVoice) {
 	t.Helper()
-	answer := do(t, c.upload([][]byte{recording}, append([]string{"name", "Mine"}, fields...)...))
-	require.Equal(t, 200, answer.status, answer.text())
+	answer := requireOK(t, do(t, c.upload([][]byte{recording}, append([]string{"name", "Mine"}, fields...)...)))
 	answer.decode(t, &v)
 	return v
 }
@@ -103,8 +102,7 @@ func (c customer) awaitVoice(t *testing.T, id, state string) {
 
 func (c customer) deleteVoice(t *testing.T, id string) {
 	t.Helper()
-	answer := do(t, c.request(http.MethodDelete, voiceRoute+"/"+id, nil))
-	require.Equal(t, 200, answer.status, answer.text())
+	answer := requireOK(t, do(t, c.request(http.MethodDelete, voiceRoute+"/"+id, nil)))
 	require.JSONEq(t, `{"success":true}`, answer.text())
 }
 
@@ -199,12 +197,10 @@ func TestAClonedVoiceSpeaksOnEveryRoute(t *testing.T) {
 
 	// and it has a preview at a signed address, and can be saved in a clip
 	s.eventually(func() bool { return c.ownVoice(t, mine.ID).PreviewURL != nil })
-	preview := fetch(t, http.MethodGet, *c.ownVoice(t, mine.ID).PreviewURL)
-	require.Equal(t, 200, preview.status, preview.text())
+	preview := requireOK(t, fetch(t, http.MethodGet, *c.ownVoice(t, mine.ID).PreviewURL))
 	require.Equal(t, "audio/mpeg", preview.header.Get("Content-Type"))
 	require.Equal(t, 404, fetch(t, http.MethodGet, s.address+voiceRoute+"/"+mine.ID+"/preview").status)
-	kept := c.post(t, bytesRoute, order{"text": "Kept.", "voice": mine.ID, "debug": true})
-	require.Equal(t, 200, kept.status, kept.text())
+	requireOK(t, c.post(t, bytesRoute, order{"text": "Kept.", "voice": mine.ID, "debug": true}))
 	require.Equal(t, mine.ID, c.clips(t).Clips[0].Voice)
 
 	// and for other accounts it does not exist
@@ -243,8 +239,7 @@ func TestADeletedVoiceOnlyFinishesItsReplies(t *testing.T) {
 	slow := slowly()
 	defer slow.CloseIdleConnections()
 	o := order{"text": text, "voice": mine.ID, "format": "pcm_s16le", "seed": 7}
-	whole := c.post(t, bytesRoute, o)
-	require.Equal(t, 200, whole.status)
+	whole := requireOK(t, c.post(t, bytesRoute, o))
 	streaming, err := slow.Do(c.request(http.MethodPost, bytesRoute, o.encode()).WithContext(t.Context()))
 	require.NoError(t, err)
 	defer streaming.Body.Close()
@@ -399,8 +394,7 @@ func TestTheCreationOfVoicesResumesAfterAKill(t *testing.T) {
 	c.awaitVoice(t, instant, "ready")
 	again := c.upload([][]byte{recording[:len(recording)/8]}, "name", "Mine")
 	again.Header.Set("Idempotency-Key", "once")
-	answer := do(t, again)
-	require.Equal(t, 200, answer.status, answer.text())
+	answer := requireOK(t, do(t, again))
 	var repeated ownVoice
 	answer.decode(t, &repeated)
 	require.Equal(t, instant, repeated.ID)

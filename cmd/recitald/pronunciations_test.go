@@ -22,8 +22,7 @@ type pronunciation struct {
 // pronounces puts an entry into the account's list.
 func (c customer) pronounces(t *testing.T, entry order) (kept pronunciation) {
 	t.Helper()
-	answer := do(t, c.request("PUT", pronunciationsRoute, entry.encode()))
-	require.Equal(t, 200, answer.status, answer.text())
+	answer := requireOK(t, do(t, c.request("PUT", pronunciationsRoute, entry.encode())))
 	require.NotEmpty(t, answer.header.Get("x-recital-position"))
 	answer.decode(t, &kept)
 	return kept

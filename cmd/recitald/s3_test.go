@@ -39,8 +39,7 @@ func TestClipsInS3ArePlayedByEveryInstanceAndSpeechOutlivesTheStore(t *testing.T
 	ask := order{"text": "Zyzzogeton walks by the river, and sings.", "voice": "leah", "format": "wav", "debug": true}
 
 	// given a clip that was saved on one instance, then the other plays it, whole and in ranges
-	saved := c.post(t, detailedRoute, ask)
-	require.Equal(t, 200, saved.status, saved.text())
+	saved := requireOK(t, c.post(t, detailedRoute, ask))
 	require.NotEmpty(t, saved.header.Get("X-Clip-Id"))
 	var r recording
 	saved.decode(t, &r)
@@ -62,8 +61,7 @@ func TestClipsInS3ArePlayedByEveryInstanceAndSpeechOutlivesTheStore(t *testing.T
 	store.Kill()
 
 	// then speech continues, and the clip is reported as not saved
-	unsaved := c.post(t, detailedRoute, ask)
-	require.Equal(t, 200, unsaved.status, unsaved.text())
+	unsaved := requireOK(t, c.post(t, detailedRoute, ask))
 	require.Empty(t, unsaved.header.Get("X-Clip-Id"))
 	require.True(t, first.isReady())
 	require.EqualValues(t, 0, first.figure("recital_blob_store_answers"))
@@ -75,8 +73,7 @@ func TestClipsInS3ArePlayedByEveryInstanceAndSpeechOutlivesTheStore(t *testing.T
 	// when it is back, then clips are saved and played again, by both
 	store.Restart(t)
 	first.eventually(func() bool {
-		again := c.post(t, detailedRoute, ask)
-		require.Equal(t, 200, again.status)
+		again := requireOK(t, c.post(t, detailedRoute, ask))
 		return again.header.Get("X-Clip-Id") != ""
 	})
 	require.EqualValues(t, 1, first.figure("recital_blob_store_answers"))

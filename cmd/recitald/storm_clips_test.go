@@ -186,8 +186,9 @@ func (p *collector) check(at *server, _ books) error {
 			return fmt.Errorf("the clip %s, which was deleted or not saved, returns %d %v", id, answer.status, err)
 		}
 	}
-	listed, err := p.listed(at)
-	possible := len(p.doubtful) + p.unheard
+	var page clipPage
+	err := p.read(p.c.at(at), "/v1/account/clips", &page)
+	listed, possible := page.TotalClips, len(p.doubtful)+p.unheard
 	if err == nil && (listed < len(p.kept) || listed > len(p.kept)+possible) {
 		err = fmt.Errorf("%s has %d clips; want at least %d and at most %d more", p.c.id, listed, len(p.kept), possible)
 	}
@@ -213,16 +214,6 @@ func (p *collector) requirePlays(at *server, id string, sound []byte) error {
 			err)
 	}
 	return nil
-}
-
-func (p *collector) listed(at *server) (total int, err error) {
-	answer, err := p.ask(p.c.at(at).request(http.MethodGet, "/v1/account/clips", nil))
-	if err != nil || answer.status != http.StatusOK {
-		return 0, fmt.Errorf("the clips of %s return %d %v", p.c.id, answer.status, err)
-	}
-	var page clipPage
-	err = json.Unmarshal(answer.body, &page)
-	return page.TotalClips, err
 }
 
 func (p *collector) customers() []customer { return []customer{p.c} }

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -77,13 +76,7 @@ type grantReply struct {
 // request returns an empty reply if there was none, or if an instance is unavailable.
 func (p *patron) request(at *server, grant string, characters int64) (granted grantReply, err error) {
 	body := fmt.Sprintf(`{"grant":%q,"characters":%d}`, grant, characters)
-	request, err := http.NewRequest(http.MethodPost, at.admin+"/admin/accounts/"+p.c.id+"/credit", strings.NewReader(body))
-	if err != nil {
-		return grantReply{}, err
-	}
-	request.Header.Set("Authorization", "Bearer "+at.secret("operator-token"))
-	request.Header.Set("Content-Type", "application/json")
-	answer, failed := p.ask(request)
+	answer, failed := p.ask(at.adminRequest(http.MethodPost, "/admin/accounts/"+p.c.id+"/credit", body))
 	switch {
 	case failed != nil || answer.status >= 500:
 		return grantReply{}, nil
@@ -123,20 +116,12 @@ func (v visitor) requireCredit(c customer, b books, characters int64) error {
 	if left != characters {
 		return fmt.Errorf("%s has %d characters of credit in the log, want %d", c.id, left, characters)
 	}
-	answer, err := v.ask(c.request(http.MethodGet, "/v1/account", nil))
-	if err != nil || answer.status != http.StatusOK {
-		return fmt.Errorf("the account %s returns %d %v", c.id, answer.status, err)
-	}
-	var shown struct {
-		Usage struct {
-			Credit int64 `json:"credit_characters"`
-		} `json:"usage"`
-	}
-	if err := json.Unmarshal(answer.body, &shown); err != nil {
+	var shown accountView
+	if err := v.read(c, "/v1/account", &shown); err != nil {
 		return err
 	}
-	if shown.Usage.Credit != characters {
-		return fmt.Errorf("%s is shown %d characters of credit, want %d", c.id, shown.Usage.Credit, characters)
+	if credit := shown.Usage.Credit; credit == nil || *credit != characters {
+		return fmt.Errorf("%s is shown other credit than %d characters: %+v", c.id, characters, shown.Usage)
 	}
 	return nil
 }

@@ -50,17 +50,16 @@ func (p *speaker) count(a attempt) error {
 	return nil
 }
 
-func (p *speaker) settle([]*server, books) error { return nil }
-
 func (p *speaker) check(at *server, b books) error {
 	billed := b.charactersOf(p.c.id)
 	if billed < p.sure || billed > p.sure+p.possible {
 		return fmt.Errorf("%s is billed %d characters, want at least %d and at most %d more", p.c.id, billed, p.sure,
 			p.possible)
 	}
-	shown, err := p.usage(p.c.at(at))
-	if err == nil && shown != billed {
-		err = fmt.Errorf("%s is shown %d characters, but billed %d", p.c.id, shown, billed)
+	var shown accountView
+	err := p.read(p.c.at(at), "/v1/account", &shown)
+	if err == nil && shown.Usage.Characters != billed {
+		err = fmt.Errorf("%s is shown %d characters, but billed %d", p.c.id, shown.Usage.Characters, billed)
 	}
 	return err
 }

@@ -93,11 +93,11 @@ func (p *witness) read(at *server, position string) error {
 }
 
 func sightOf(answer reply) (now sight, err error) {
-	var account struct{ Usage struct{ Characters int64 } }
-	if err := json.Unmarshal(answer.body, &account); err != nil {
+	var shown accountView
+	if err := json.Unmarshal(answer.body, &shown); err != nil {
 		return sight{}, err
 	}
-	now.characters = account.Usage.Characters
+	now.characters = shown.Usage.Characters
 	now.position, err = eventlog.ParsePosition(answer.header.Get("X-Recital-Position"))
 	return now, err
 }

@@ -189,9 +189,6 @@ func (p *host) check(at *server, b books) error {
 	return nil
 }
 
-// customers returns none, because guests have no keys.
-func (p *host) customers() []customer { return nil }
-
 func (p *host) String() string {
 	return fmt.Sprintf("host: %d guests here, %d gone, %d doubtful, %d accounts closed", len(p.here), len(p.gone),
 		p.doubtful, len(p.closed))

@@ -1,7 +1,6 @@
 package main_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -49,14 +48,12 @@ func (p *skipper) work(at *server, r *rand.Rand) error {
 		return p.confirmSkip(at)
 	}
 	asked := time.Now()
-	answer, err := p.ask(p.c.at(at).request(http.MethodGet, "/v1/account", nil))
-	switch {
-	case err != nil:
-	case answer.status == http.StatusUnauthorized:
+	switch status := p.asks(p.c.at(at)); {
+	case status == http.StatusUnauthorized:
 		return fmt.Errorf("%s gets 401 with a valid key", p.c.id)
-	case answer.status == http.StatusOK && !p.confirm && asked.Sub(p.since) > revocationTakes:
+	case status == http.StatusOK && !p.confirm && asked.Sub(p.since) > revocationTakes:
 		return fmt.Errorf("%s is admitted, although a skipped event may have revoked its key", p.c.id)
-	case answer.status == http.StatusServiceUnavailable:
+	case status == http.StatusServiceUnavailable:
 		p.refused++
 	}
 	return nil
@@ -92,12 +89,7 @@ func (p *skipper) spoil() {
 // act sends an operator's command with a reason. done is false unless the answer confirms it.
 func (p *skipper) act(at *server, path string, body any) (done bool, err error) {
 	sent, _ := json.Marshal(body)
-	request, err := http.NewRequest(http.MethodPost, at.admin+path, bytes.NewReader(sent))
-	if err != nil {
-		return false, err
-	}
-	request.Header.Set("Authorization", "Bearer "+at.secret("operator-token"))
-	request.Header.Set("Content-Type", "application/json")
+	request := at.adminRequest(http.MethodPost, path, string(sent))
 	request.Header.Set("x-recital-reason", "a storm")
 	answer, failed := p.ask(request)
 	switch {
@@ -144,14 +136,11 @@ func (p *skipper) settle(at []*server, _ books) error {
 }
 
 func (p *skipper) check(at *server, _ books) error {
-	answer, err := p.ask(p.c.at(at).request(http.MethodGet, "/v1/account", nil))
-	if err != nil || answer.status != http.StatusOK {
-		return fmt.Errorf("%s gets %d %v after the confirmation of its skipped event", p.c.id, answer.status, err)
+	if status := p.asks(p.c.at(at)); status != http.StatusOK {
+		return fmt.Errorf("%s gets %d after the confirmation of its skipped event", p.c.id, status)
 	}
 	return nil
 }
-
-func (p *skipper) customers() []customer { return nil }
 
 func (p *skipper) String() string {
 	return fmt.Sprintf("an event was skipped, and its account refused %d times", p.refused)

@@ -258,23 +258,38 @@ func (v visitor) ask(request *http.Request) (reply, error) {
 	return reply{status: response.StatusCode, header: response.Header, body: body}, err
 }
 
-// usage returns the characters that an instance shows.
-func (v visitor) usage(c customer) (characters int64, err error) {
-	answer, err := v.ask(c.request(http.MethodGet, "/v1/account", nil))
-	if err != nil {
-		return 0, err
-	}
-	if answer.status != http.StatusOK {
-		return 0, fmt.Errorf("the account %s returns %d %s", c.id, answer.status, answer.text())
-	}
-	var account struct {
-		Usage struct {
-			Characters int64 `json:"characters"`
-		} `json:"usage"`
-	}
-	err = json.Unmarshal(answer.body, &account)
-	return account.Usage.Characters, err
+// asks returns the status of GET /v1/account with a key, or 0 without a reply.
+func (v visitor) asks(c customer) int {
+	answer, _ := v.ask(c.request(http.MethodGet, "/v1/account", nil))
+	return answer.status
 }
+
+// read decodes the reply to a GET request, which must succeed.
+func (v visitor) read(c customer, path string, into any) error {
+	answer, err := v.ask(c.request(http.MethodGet, path, nil))
+	if err == nil && answer.status != http.StatusOK {
+		err = fmt.Errorf("%s of %s returns %d %s", path, c.id, answer.status, answer.text())
+	}
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(answer.body, into)
+}
+
+// openAccount opens an account with a key.
+func (v visitor) openAccount(at *server, plan string) (c customer, ok bool) {
+	answer, err := v.ask(at.adminRequest(http.MethodPost, "/admin/accounts", `{"plan":"`+plan+`"}`))
+	if err != nil || answer.status != http.StatusOK {
+		return customer{}, false
+	}
+	return at.opened(answer), true
+}
+
+// settle is for promises without a last request.
+func (visitor) settle([]*server, books) error { return nil }
+
+// customers is for promises without an account that has the same answers everywhere.
+func (visitor) customers() []customer { return nil }
 
 func between(r *rand.Rand, least, most time.Duration) time.Duration {
 	return least + time.Duration(r.Int64N(int64(most-least)))

@@ -163,9 +163,6 @@ func (p *impresario) check(at *server, _ books) error {
 	return nil
 }
 
-// customers returns none, because each check uses characters.
-func (p *impresario) customers() []customer { return nil }
-
 func (p *impresario) String() string {
 	return fmt.Sprintf("impresario: %d voices deleted, %d times spoken", len(p.gone), p.spoken)
 }

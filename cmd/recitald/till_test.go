@@ -128,8 +128,7 @@ func (b *till) get(path string, into any) {
 	request, err := http.NewRequest(http.MethodGet, b.URL()+path, nil)
 	require.NoError(b.t, err)
 	request.Header.Set("Authorization", "Bearer "+tillKey)
-	answer := do(b.t, request)
-	require.Equal(b.t, 200, answer.status, answer.text())
+	answer := requireOK(b.t, do(b.t, request))
 	answer.decode(b.t, into)
 }
 

@@ -85,8 +85,7 @@ func TestBinaryRepliesHaveTheAddressOfTheirTimes(t *testing.T) {
 // readTimes reads the times of a reply by their URL, without a key.
 func readTimes(t *testing.T, address string) []word {
 	t.Helper()
-	answer := fetch(t, http.MethodGet, address)
-	require.Equal(t, 200, answer.status, answer.text())
+	answer := requireOK(t, fetch(t, http.MethodGet, address))
 	require.Equal(t, "no-store", answer.header.Get("Cache-Control"))
 	var times recording
 	answer.decode(t, &times)
