@@ -35,7 +35,7 @@ func (c customer) uses(t *testing.T, n int64) {
 }
 
 // pastItsPlan returns an account that has exceeded its plan.
-func (b *till) pastItsPlan(s *server) customer {
+func (b *paymentProvider) pastItsPlan(s *server) customer {
 	b.t.Helper()
 	c := s.openAccount("free")
 	b.pays(c.subscribe(b.t, "indie").ClientSecret, "pm_card_visa")
@@ -45,7 +45,7 @@ func (b *till) pastItsPlan(s *server) customer {
 }
 
 // replacesCard registers a card and makes it the default.
-func (b *till) replacesCard(c customer, card string) {
+func (b *paymentProvider) replacesCard(c customer, card string) {
 	b.t.Helper()
 	var setup subscribed
 	c.succeeds(b.t, "setup-intent", order{}, &setup)
@@ -55,7 +55,7 @@ func (b *till) replacesCard(c customer, card string) {
 }
 
 // charged returns the amounts of a customer's charges, oldest first.
-func (b *till) charged(customer string) (amounts []int64) {
+func (b *paymentProvider) charged(customer string) (amounts []int64) {
 	b.t.Helper()
 	var listed struct {
 		Data []struct {
@@ -94,7 +94,7 @@ func TestTheLastOverageIsPaidByANewCard(t *testing.T) {
 		t.Skip("one of the longest scenarios")
 	}
 	t.Parallel()
-	b := openTill(t)
+	b := openPaymentProvider(t)
 	s := b.serve(dataFolder(t))
 	c := b.pastItsPlan(s)
 	b.replacesCard(c, "pm_card_chargeCustomerFail")
@@ -129,7 +129,7 @@ func TestAClosedAccountIsChargedOnceDespiteKills(t *testing.T) {
 		t.Skip("one of the longest scenarios")
 	}
 	t.Parallel()
-	b, data := openTill(t), dataFolder(t)
+	b, data := openPaymentProvider(t), dataFolder(t)
 	s := b.serve(data)
 	c := b.pastItsPlan(s)
 	id := b.customers(c.id)[0]

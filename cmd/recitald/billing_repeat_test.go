@@ -14,11 +14,11 @@ import (
 
 func TestBillingRequests(t *testing.T) {
 	t.Parallel()
-	b := openTill(t)
+	b := openPaymentProvider(t)
 	s := b.serve(dataFolder(t))
 	for _, check := range []struct {
 		name string
-		run  func(*testing.T, *till, *server)
+		run  func(*testing.T, *paymentProvider, *server)
 	}{
 		{"input is validated", checkInputs},
 		{"a request is repeated under its key", checkRepetition},
@@ -29,7 +29,7 @@ func TestBillingRequests(t *testing.T) {
 	}
 }
 
-func checkRepetition(t *testing.T, b *till, s *server) {
+func checkRepetition(t *testing.T, b *paymentProvider, s *server) {
 	c, other := s.openAccount("free"), s.openAccount("free")
 	key := []string{"Idempotency-Key", "order-1"}
 
@@ -64,7 +64,7 @@ func checkRepetition(t *testing.T, b *till, s *server) {
 }
 
 // While a request is under way, its repetition and other requests are refused with 409.
-func checkUnderWay(t *testing.T, b *till, s *server) {
+func checkUnderWay(t *testing.T, b *paymentProvider, s *server) {
 	c := s.openAccount("free")
 	at := b.hold(1, false)
 	ended := make(chan struct{})
@@ -100,7 +100,7 @@ type askedFor struct {
 }
 
 // With a card that needs confirmation, the plan changes once its owner has confirmed the payment.
-func checkConfirmation(t *testing.T, b *till, s *server) {
+func checkConfirmation(t *testing.T, b *paymentProvider, s *server) {
 	c := s.openAccount("free")
 	made := c.subscribe(t, "indie")
 	b.pays(made.ClientSecret, "4000002760003184")
@@ -131,7 +131,7 @@ func checkConfirmation(t *testing.T, b *till, s *server) {
 }
 
 // Input is validated before the provider is called.
-func checkInputs(t *testing.T, b *till, s *server) {
+func checkInputs(t *testing.T, b *paymentProvider, s *server) {
 	c := s.openAccount("free")
 	at := b.hold(0, false)
 	for path, field := range map[string]string{"subscribe": "price_id", "change-plan": "price_id",

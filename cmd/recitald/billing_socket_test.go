@@ -14,7 +14,7 @@ func TestAnOpenSocketFollowsThePlan(t *testing.T) {
 		t.Skip("one of the longest scenarios")
 	}
 	t.Parallel()
-	b := openTill(t)
+	b := openPaymentProvider(t)
 	s := b.serve(dataFolder(t))
 	c := s.openAccount("free")
 	speak := func() {

@@ -147,7 +147,7 @@ func (c customer) capsSpending(t *testing.T) {
 // TestTheLifeOfASubscription goes through all changes that an owner can make.
 func TestTheLifeOfASubscription(t *testing.T) {
 	t.Parallel()
-	b := openTill(t)
+	b := openPaymentProvider(t)
 	s := b.serve(dataFolder(t))
 	c, stranger := s.openAccount("free"), s.openAccount("free")
 	indie, pro := order{"price_id": sandbox.PriceOf("indie")}, order{"price_id": sandbox.PriceOf("pro")}
@@ -273,7 +273,7 @@ func TestTheLifeOfASubscription(t *testing.T) {
 	require.Equal(t, "canceled", left.Subscriptions[0].Status)
 
 	// and the service's log has no secret and no card
-	for _, secret := range []string{made.ClientSecret, setup.ClientSecret, tillKey, tillSecret, "mastercard"} {
+	for _, secret := range []string{made.ClientSecret, setup.ClientSecret, providerKey, providerSecret, "mastercard"} {
 		require.NotContains(t, read(t, s.log), secret)
 	}
 	require.NotRegexp(t, `\b4444\b`, read(t, s.log)) // whole word: a duration like 1.444469 ms is allowed

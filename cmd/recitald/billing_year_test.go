@@ -17,7 +17,7 @@ import (
 const afterRenewal = 2 * time.Hour
 
 // untilNext advances the provider's clock into the next period of an account.
-func (b *till) untilNext(account string) {
+func (b *paymentProvider) untilNext(account string) {
 	b.t.Helper()
 	require.NoError(b.t, b.Advance(b.billing(account).Subscriptions[0].PeriodEnd.Sub(b.Now())+afterRenewal))
 }
@@ -73,7 +73,7 @@ func (c customer) disagreement(t *testing.T, has payments.Billing) string {
 }
 
 // agrees waits until the owner sees the provider's state.
-func (c customer) agrees(t *testing.T, b *till, when string) payments.Billing {
+func (c customer) agrees(t *testing.T, b *paymentProvider, when string) payments.Billing {
 	t.Helper()
 	var has payments.Billing
 	var said string
@@ -94,7 +94,7 @@ func TestAYearOfASubscription(t *testing.T) {
 		t.Skip("one of the longest scenarios")
 	}
 	t.Parallel()
-	b := openTill(t)
+	b := openPaymentProvider(t)
 	s := b.serve(dataFolder(t), "--longest-stream=1s")
 	c := s.openAccount("free")
 	var answer map[string]any

@@ -38,9 +38,9 @@ func TestAnInterruptedSignInIsCompletedByTheNext(t *testing.T) {
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, node.Close()) })
-	weir := openWeir(t, node.Addr().String())
+	proxy := openAppendProxy(t, node.Addr().String())
 	flags := []string{
-		"--engines=1", "--eventstore=esdb://" + weir.address + "?tls=false",
+		"--engines=1", "--eventstore=esdb://" + proxy.address + "?tls=false",
 		"--standins-addr=127.83.73.71:18082", // a fixed address, because it is part of the issuer
 	}
 	first := []string{"identity-claimed", "account-opened", "account-profile-recorded", "session-opened"}
@@ -52,7 +52,7 @@ func TestAnInterruptedSignInIsCompletedByTheNext(t *testing.T) {
 		before := typesIn(t, node.Addr().String())
 
 		// given a sign-in that has reached the append of an event
-		held := weir.hold(kind)
+		held := proxy.hold(kind)
 		ended := make(chan error, 1)
 		go func() {
 			response, err := p.client.Get(back)
@@ -68,7 +68,7 @@ func TestAnInterruptedSignInIsCompletedByTheNext(t *testing.T) {
 		}
 		s.kill()
 		require.Error(t, <-ended)
-		weir.open()
+		proxy.open()
 		for j, earlier := range first {
 			written := 0
 			if j < i {
@@ -110,8 +110,8 @@ func typesIn(t *testing.T, node string) map[string]int {
 	return nil
 }
 
-// weir is a proxy of an event node that can hold appends with a type of event.
-type weir struct {
+// appendProxy is a proxy of an event node that can hold appends with a type of event.
+type appendProxy struct {
 	address string
 	to      *grpc.ClientConn
 	held    atomic.Pointer[barrier]
@@ -124,11 +124,11 @@ type barrier struct {
 	opened  chan struct{}
 }
 
-func openWeir(t *testing.T, node string) *weir {
+func openAppendProxy(t *testing.T, node string) *appendProxy {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	g := &weir{address: ln.Addr().String()}
+	g := &appendProxy{address: ln.Addr().String()}
 	g.to, err = grpc.NewClient(node, grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.ForceCodec(frames{})))
 	require.NoError(t, err)
@@ -144,18 +144,18 @@ func openWeir(t *testing.T, node string) *weir {
 }
 
 // hold blocks appends with a type of event until open is called. The channel receives when there is one.
-func (g *weir) hold(kind string) <-chan struct{} {
+func (g *appendProxy) hold(kind string) <-chan struct{} {
 	h := &barrier{kind: []byte(kind), reached: make(chan struct{}, 1), opened: make(chan struct{})}
 	g.held.Store(h)
 	return h.reached
 }
 
-func (g *weir) open() {
+func (g *appendProxy) open() {
 	close(g.held.Swap(nil).opened)
 }
 
 // pass forwards one call.
-func (g *weir) pass(_ any, from grpc.ServerStream) error {
+func (g *appendProxy) pass(_ any, from grpc.ServerStream) error {
 	method, _ := grpc.MethodFromServerStream(from)
 	incoming, _ := metadata.FromIncomingContext(from.Context())
 	ctx, cancel := context.WithCancel(metadata.NewOutgoingContext(from.Context(), incoming))
@@ -199,7 +199,7 @@ func (g *weir) pass(_ any, from grpc.ServerStream) error {
 }
 
 // admit reports whether a frame may pass. A held frame waits for open and is then dropped.
-func (g *weir) admit(ctx context.Context, method string, frame []byte) bool {
+func (g *appendProxy) admit(ctx context.Context, method string, frame []byte) bool {
 	h := g.held.Load()
 	if h == nil || !strings.HasSuffix(method, "Append") || !bytes.Contains(frame, h.kind) {
 		return true

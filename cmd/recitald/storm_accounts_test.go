@@ -12,9 +12,9 @@ import (
 // revocationTakes is longer than a revocation takes to reach the other instances.
 const revocationTakes = time.Second
 
-// locksmith checks keys: a key is valid from its creation until its revocation.
-type locksmith struct {
-	visitor
+// keyChecker checks keys: a key is valid from its creation until its revocation.
+type keyChecker struct {
+	stormClient
 	first    customer
 	good     []customer
 	revoked  []revokedKey
@@ -26,11 +26,11 @@ type revokedKey struct {
 	since time.Time
 }
 
-func newLocksmith(at *server, v visitor) *locksmith {
-	return &locksmith{visitor: v, first: at.openAccount("indie")}
+func newKeyChecker(at *server, v stormClient) *keyChecker {
+	return &keyChecker{stormClient: v, first: at.openAccount("indie")}
 }
 
-func (p *locksmith) work(at *server, r *rand.Rand) error {
+func (p *keyChecker) work(at *server, r *rand.Rand) error {
 	switch r.IntN(6) {
 	case 0:
 		p.open(at)
@@ -52,13 +52,13 @@ func (p *locksmith) work(at *server, r *rand.Rand) error {
 }
 
 // open opens an account. It ignores an account without a reply.
-func (p *locksmith) open(at *server) {
+func (p *keyChecker) open(at *server) {
 	if c, opened := p.openAccount(at, "indie"); opened {
 		p.good = append(p.good, c)
 	}
 }
 
-func (p *locksmith) revoke(at *server, r *rand.Rand) {
+func (p *keyChecker) revoke(at *server, r *rand.Rand) {
 	if len(p.good) < 3 {
 		return
 	}
@@ -74,21 +74,21 @@ func (p *locksmith) revoke(at *server, r *rand.Rand) {
 }
 
 // requireGood returns an error if a key is refused. Other failures of an instance do not count.
-func (p *locksmith) requireGood(c customer) error {
+func (p *keyChecker) requireGood(c customer) error {
 	if p.asks(c) == http.StatusUnauthorized {
 		return fmt.Errorf("a key of %s that was not revoked is refused", c.id)
 	}
 	return nil
 }
 
-func (p *locksmith) requireRevoked(c customer) error {
+func (p *keyChecker) requireRevoked(c customer) error {
 	if p.asks(c) == http.StatusOK {
 		return fmt.Errorf("the revoked key of %s is accepted", c.id)
 	}
 	return nil
 }
 
-func (p *locksmith) check(at *server, b books) error {
+func (p *keyChecker) check(at *server, b books) error {
 	for _, c := range append(p.good, p.first) {
 		if !b.accounts[c.id].Exists() {
 			return fmt.Errorf("the account %s is lost", c.id)
@@ -105,8 +105,8 @@ func (p *locksmith) check(at *server, b books) error {
 	return nil
 }
 
-func (p *locksmith) customers() []customer { return append([]customer{p.first}, p.good...) }
+func (p *keyChecker) customers() []customer { return append([]customer{p.first}, p.good...) }
 
-func (p *locksmith) String() string {
-	return fmt.Sprintf("locksmith: %d keys good, %d revoked, %d doubtful", len(p.good)+1, len(p.revoked), p.doubtful)
+func (p *keyChecker) String() string {
+	return fmt.Sprintf("keys: %d keys good, %d revoked, %d doubtful", len(p.good)+1, len(p.revoked), p.doubtful)
 }
