@@ -1,9 +1,7 @@
 package main_test
 
 import (
-	"maps"
 	"net/http"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -47,40 +45,6 @@ func TestNothingAcknowledgedIsLostWhenRecitaldIsKilled(t *testing.T) {
 	for _, stream := range streams {
 		require.NotContains(t, books.settled, stream.generation, "no process was left to settle it")
 	}
-	requireCounts(t, customers[0])
-}
-
-func TestRecitaldContinuesWhenPostgresIsKilled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
-	t.Parallel()
-	// given active clients
-	s, customers, whole, load := underLoad(t)
-
-	// when Postgres is killed
-	before, killed := load.clean(), s.postmaster()
-	killed.kill(t)
-
-	// then clients are served again, without a restart of recitald
-	asked := map[int]bool{}
-	s.eventually(func() bool {
-		asked[once(t, customers[0].request(http.MethodGet, "/v1/account", nil)).status] = true
-		return load.clean() >= before+enough && !killed.lives()
-	})
-	attempts := load.stop()
-	require.False(t, s.hasEnded())
-	require.NotEqual(t, killed.pid, s.postmaster().pid)
-
-	// and in the meantime no client got 401 for a valid key
-	require.Subset(t, []int{200, 503}, slices.Collect(maps.Keys(asked)))
-	for _, a := range attempts {
-		require.NotEqual(t, 401, a.status)
-	}
-	whole.requireWhole(t, attempts)
-	books := s.requireSettledBooks()
-	books.requireFair(t, attempts)
-	books.requireAccountShows(t, customers...)
 	requireCounts(t, customers[0])
 }
 

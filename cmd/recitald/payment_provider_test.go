@@ -27,8 +27,9 @@ type paymentProvider struct {
 	front   *httptest.Server
 	address string
 
-	mu   sync.Mutex
-	next *heldChange // for the next changes
+	mu      sync.Mutex
+	changes int
+	held    chan struct{} // nil unless the next change is to be held
 }
 
 const (
@@ -71,55 +72,40 @@ func (b *paymentProvider) serve(data string, flags ...string) *server {
 	return s
 }
 
-// heldChange holds the nth change at the provider forever, before or after it is made.
-type heldChange struct {
-	nth     int
-	after   bool
-	reached chan struct{} // closed when a change is held
-	passed  []string      // the changes, in their order
-}
-
-// hold holds the nth change from now on, none if nth is 0.
-func (b *paymentProvider) hold(nth int, after bool) *heldChange {
+// holdNext holds the next change at the provider forever instead of making it. The channel is closed when it is held.
+func (b *paymentProvider) holdNext() (reached <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.next = &heldChange{nth: nth, after: after, reached: make(chan struct{})}
-	return b.next
+	b.held = make(chan struct{})
+	return b.held
 }
 
-// passed returns the changes since a change was to be held.
-func (b *paymentProvider) passed(at *heldChange) []string {
+// asked returns the number of changes that the provider was asked for.
+func (b *paymentProvider) asked() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return at.passed
+	return b.changes
 }
 
 func (b *paymentProvider) pass(w http.ResponseWriter, r *http.Request, to http.Handler) {
-	held := b.count(r)
-	if held == nil {
-		to.ServeHTTP(w, r)
+	if held := b.count(r); held != nil {
+		close(held)
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
 		return
 	}
-	if held.after {
-		to.ServeHTTP(httptest.NewRecorder(), r)
-	}
-	close(held.reached)
-	_, _ = io.Copy(io.Discard, r.Body)
-	<-r.Context().Done()
+	to.ServeHTTP(w, r)
 }
 
-// count returns the heldChange that holds a request, nil if there is none.
-func (b *paymentProvider) count(r *http.Request) *heldChange {
+// count counts a change, and returns the channel of the one to be held, nil for others.
+func (b *paymentProvider) count(r *http.Request) (held chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.next == nil || r.Method == http.MethodGet {
-		return nil
+	if r.Method != http.MethodGet {
+		b.changes++
+		held, b.held = b.held, nil
 	}
-	b.next.passed = append(b.next.passed, r.Method+" "+r.URL.Path)
-	if len(b.next.passed) != b.next.nth {
-		return nil
-	}
-	return b.next
+	return held
 }
 
 // get reads an object at the provider.

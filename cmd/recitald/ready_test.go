@@ -131,23 +131,6 @@ func TestWhilePostgresHangs(t *testing.T) {
 	})
 }
 
-func TestAnUnreachablePostgresIsReported(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
-	t.Parallel()
-	s := start(t, dataFolder(t))
-	s.eventually(func() bool { return len(s.missing()) == 0 })
-	postmaster := s.postmaster()
-	procfstest.Stop(t, postmaster.pid) // it starts no new backend
-	for _, backend := range childrenOf(postmaster.pid) {
-		_ = syscall.Kill(backend.pid, syscall.SIGKILL) // existing connections are lost, and no new one can be made
-	}
-	s.eventually(s.lacks("Postgres"))
-	_ = syscall.Kill(postmaster.pid, syscall.SIGCONT) // it may have been replaced
-	s.eventually(func() bool { return len(s.missing()) == 0 })
-}
-
 func (c customer) usageKnown(t *testing.T) bool {
 	return do(t, c.request(http.MethodGet, "/v1/account", nil)).status == http.StatusOK
 }
