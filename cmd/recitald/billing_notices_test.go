@@ -96,8 +96,7 @@ func TestOnlyTheProvidersNoticesAreAccepted(t *testing.T) {
 
 	// a valid notice is accepted repeatedly, and with any subject
 	for range 3 {
-		answer := s.notify("/payments/webhook", whole)
-		require.Equal(t, 200, answer.status, answer.text())
+		answer := requireOK(t, s.notify("/payments/webhook", whole))
 		require.JSONEq(t, `{"success":true}`, answer.text())
 	}
 	require.Equal(t, 200,

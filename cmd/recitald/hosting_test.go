@@ -42,8 +42,7 @@ func (c customer) tryHosting(t *testing.T, what string, form url.Values) reply {
 
 func (c customer) hosts(t *testing.T, what string, form url.Values) (answer map[string]any) {
 	t.Helper()
-	got := c.tryHosting(t, what, form)
-	require.Equal(t, 200, got.status, got.text())
+	got := requireOK(t, c.tryHosting(t, what, form))
 	require.NoError(t, json.Unmarshal(got.body, &answer))
 	return answer
 }

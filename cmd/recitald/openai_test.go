@@ -116,8 +116,7 @@ func TestWarningsAndErrorsOfOpenAIsClients(t *testing.T) {
 		"instructions: they are ignored":          {"instructions": "Speak like a pirate."},
 		"speed: it is limited to 2":               {"speed": 4},
 	} {
-		answer := speaks(more)
-		require.Equal(t, 200, answer.status, answer.text())
+		answer := requireOK(t, speaks(more))
 		require.Equal(t, warning, answer.header.Get("x-warning"))
 		require.NotEmpty(t, answer.body)
 	}
@@ -152,8 +151,7 @@ func TestOpenAIsClientsSpeakWithTheirOwnVoicesByName(t *testing.T) {
 		return c.bearer(t, order{"model": "aurora", "input": "Hello.", "voice": voice, "response_format": "pcm"})
 	}
 	for _, voice := range []any{"Mine", "mine", order{"id": "Mine"}, mine.ID, order{"id": mine.ID}} {
-		answer := speaks(voice)
-		require.Equal(t, 200, answer.status, answer.text())
+		answer := requireOK(t, speaks(voice))
 		require.NotEmpty(t, answer.body)
 	}
 

@@ -140,8 +140,7 @@ func TestOneInstanceContinuesWhenTheOtherIsKilled(t *testing.T) {
 		// then the other one shows its writes, continues to write, and soon feeds the read models
 		require.EqualValues(t, used, c.at(left).usage(t, "X-Recital-Min-Position", written))
 		left.eventually(func() bool {
-			reply := c.at(left).post(t, detailedRoute, order{"text": prose(10), "voice": "leah"})
-			require.Equal(t, 200, reply.status, reply.text())
+			reply := requireOK(t, c.at(left).post(t, detailedRoute, order{"text": prose(10), "voice": "leah"}))
 			used += 10
 			return reply.header.Get("X-Recital-Stale") == ""
 		})
