@@ -2,7 +2,6 @@ package main_test
 
 import (
 	"context"
-	"crypto/rand"
 	"io"
 	"net/http"
 	"path/filepath"
@@ -11,12 +10,10 @@ import (
 	"time"
 
 	"github.com/fasthttp/websocket"
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/domain/account"
-	clips "github.com/recital-tts/recital/domain/clip"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/process/postgres"
 )
@@ -199,17 +196,7 @@ func (s *server) saveLate(c customer) (stream string) {
 	s.t.Helper()
 	log, registry := s.openLog()
 	defer log.Close()
-	id, err := clips.DrawID(rand.Reader)
-	require.NoError(s.t, err)
-	stream = clips.Stream(id)
-	now := time.Now().UTC()
-	events, err := registry.Encode(uuid.New(), 0, eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem},
-		Time: now}, clips.Saved{
-		Clip: id, Account: c.id, Voice: "leah", Speed: 1, MediaType: "audio/mpeg", Blob: stream + "." +
-			strings.Repeat("0", 64), Bytes: 1, Sealed: []byte{1}, At: now,
-	})
-	require.NoError(s.t, err)
-	_, err = log.Append(s.t.Context(), stream, eventlog.NoStream, events)
+	stream, err := s.saveWithoutAudio(log, registry, c)
 	require.NoError(s.t, err)
 	return stream
 }
