@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/stripe/stripe-go/v84"
 
+	"github.com/recital-tts/recital/internal/standins"
 	"github.com/recital-tts/recital/internal/standins/sandbox"
 )
 
@@ -119,7 +120,7 @@ func TestWebhooksComeInDisorderOnDemand(t *testing.T) {
 	})
 	t.Run("later", func(t *testing.T) {
 		s := open(t)
-		s.Disorder(sandbox.Disorder{Delay: sandbox.Span(time.Hour)})
+		s.Disorder(sandbox.Disorder{Delay: standins.Span(time.Hour)})
 		s.customer()
 		require.NoError(t, s.Advance(59*time.Minute))
 		require.Empty(t, s.heard())
@@ -140,13 +141,13 @@ func TestWebhooksComeInDisorderOnDemand(t *testing.T) {
 }
 
 // order sends an order to the control, and returns the HTTP status and the reply.
-func (s *shop) order(path string, body any) (int, sandbox.Status) {
+func (s *shop) order(path string, body any) (int, standins.Status) {
 	raw, err := json.Marshal(body)
 	require.NoError(s.t, err)
 	r := httptest.NewRequestWithContext(s.t.Context(), http.MethodPost, path, bytes.NewReader(raw))
 	w := httptest.NewRecorder()
 	s.Control().ServeHTTP(w, r)
-	var status sandbox.Status
+	var status standins.Status
 	answer, err := io.ReadAll(w.Body)
 	require.NoError(s.t, err)
 	require.NoError(s.t, json.Unmarshal(answer, &status))
@@ -158,7 +159,7 @@ func TestTheSandboxIsDrivenOverHTTP(t *testing.T) {
 	type body map[string]any
 	sub := s.subscribe(s.customer().ID, sandbox.PriceOf("indie"))
 	secret := sub.LatestInvoice.ConfirmationSecret.ClientSecret
-	did := func(path string, b body) sandbox.Status {
+	did := func(path string, b body) standins.Status {
 		code, status := s.order(path, b)
 		require.Equal(t, http.StatusOK, code, path)
 		return status
