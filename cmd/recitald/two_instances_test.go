@@ -116,44 +116,6 @@ func TestAReadOnOneInstanceWaitsForAWriteOnTheOther(t *testing.T) {
 	}
 }
 
-func TestOneInstanceContinuesWhenTheOtherIsKilled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
-	t.Parallel()
-	on := outsideServices(t)
-	first, second := on.launchTwo(t)
-	running := []*server{first, second}
-	c := first.openAccount("indie")
-	var used int64
-
-	// One of the two feeds the read models, so each is killed once.
-	for i := range running {
-		killed, left := running[i], running[1-i]
-		written, err := c.at(killed).speak(100)
-		require.NoError(t, err)
-		used += 100
-
-		// when an instance is killed
-		killed.kill()
-
-		// then the other one shows its writes, continues to write, and soon feeds the read models
-		require.EqualValues(t, used, c.at(left).usage(t, "X-Recital-Min-Position", written))
-		left.eventually(func() bool {
-			reply := requireOK(t, c.at(left).post(t, detailedRoute, order{"text": prose(10), "voice": "leah"}))
-			used += 10
-			return reply.header.Get("X-Recital-Stale") == ""
-		})
-		require.EqualValues(t, used, c.at(left).usage(t))
-
-		// when it restarts, then it serves again
-		running[i] = on.launchIn(t, killed.data)
-		running[i].awaitRunning()
-		running[i].eventually(func() bool { return running[i].isReady() })
-		require.EqualValues(t, used, c.at(running[i]).usage(t))
-	}
-}
-
 func TestProdRefusesToStartWithoutWhatItNeeds(t *testing.T) {
 	t.Parallel()
 	s := prepare(t, newFolder(t))
