@@ -29,7 +29,7 @@ import (
 // Config configures a Store. Location, Folder and Logger are required.
 type Config struct {
 	Location Location // of ParseURL
-	Folder   string // below the prefix, for objects that must not be mixed with others' blobs
+	Folder   string   // below the prefix, for objects that must not be mixed with others' blobs
 	// AccessKey and SecretKey are either both set, or found where AWS's own tools find them: in the environment, in
 	// ~/.aws/credentials, or from the role of the machine.
 	AccessKey, SecretKey string
