@@ -19,6 +19,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/providers/payments"
 	"github.com/recital-tts/recital/internal/providers/payments/stripe"
+	"github.com/recital-tts/recital/internal/standins"
 	"github.com/recital-tts/recital/internal/standins/sandbox"
 )
 
@@ -554,7 +555,7 @@ func TestAnUnansweredRequestTimesOut(t *testing.T) {
 		require.NoError(t, err)
 		// as often as the library sends the request
 		require.NoError(t, s.Faults(sandbox.Fault{
-			Do: sandbox.FaultHang, Committed: committed, Method: http.MethodPost, Times: 3, Delay: sandbox.Span(time.Minute),
+			Do: sandbox.FaultHang, Committed: committed, Method: http.MethodPost, Times: 3, Delay: standins.Span(time.Minute),
 		}))
 		a := payments.Attempt{ID: uuid.NewString(), First: s.Now()}
 		upgrade := payments.PriceChange{Subscription: subscription, Price: sandbox.PriceOf("pro")}
