@@ -18,7 +18,9 @@ import (
 )
 
 // saveWithoutAudio appends the event of a clip without audio, and returns its stream.
-func (s *server) saveWithoutAudio(log *esdb.Client, registry *eventlog.Registry, c customer) (stream string, err error) {
+func (s *server) saveWithoutAudio(
+	log *esdb.Client, registry *eventlog.Registry, c customer,
+) (stream string, err error) {
 	id, err := clips.DrawID(rand.Reader)
 	if err != nil {
 		return "", err
