@@ -184,7 +184,7 @@ func TestTheSandboxIsDrivenOverHTTP(t *testing.T) {
 
 	for path, wrong := range map[string]body{
 		"/advance": {"duration": "-1h"}, "/refund": {"invoice": sub.LatestInvoice.ID, "amount": 901},
-		"/faults": {"faults": []body{{"do": "explode"}}},
+		"/faults":   {"faults": []body{{"do": "explode"}}},
 		"/webhooks": {"unknown": true}, "/confirm": {"client_secret": "pi_1_secret_2"},
 	} {
 		code, _ := s.order(path, wrong)
