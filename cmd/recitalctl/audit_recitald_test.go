@@ -14,13 +14,9 @@ import (
 	"github.com/recital-tts/recital/internal/http/adminapi"
 )
 
-func TestAuditing(t *testing.T) {
-	t.Parallel()
-	a, dataDir := startRecitald(t)
-	environment := []string{"RECITAL_ADMIN_ADDR=" + a.AdminAddr(), "RECITAL_DATA_DIR=" + dataDir, "TZ=UTC"}
-	run := func(args ...string) ran { return recitalctl(t, environment, args...) }
-	var opened adminapi.OpenResponse
-	require.NoError(t, json.Unmarshal([]byte(run("accounts", "create", "--format", "json").out), &opened))
+func checkAudit(t *testing.T, public, dataDir string, environment []string) {
+	run := func(args ...string) ran { return recitalctl(t, append(environment, "TZ=UTC"), args...) }
+	opened := opens(t, environment)
 	require.Zero(t, run("accounts", "credit", opened.AccountID, "500", "--grant", "ticket-1").code)
 
 	t.Run("an entry names who did it", func(t *testing.T) {
@@ -34,7 +30,7 @@ func TestAuditing(t *testing.T) {
 			t.Skip("one of the longest scenarios")
 		}
 		const renames = maxAuditPage + 20
-		rename(t, a.PublicAddr(), opened, renames)
+		rename(t, public, opened, renames)
 		lines := strings.Split(strings.TrimSpace(run("audit", "sessions", "--kind", "account-api-key-renamed", "--limit",
 			"0", "--format", "json").out), "\n")
 		require.Len(t, lines, renames)

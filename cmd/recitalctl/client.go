@@ -281,12 +281,15 @@ func (c *client) refusal(got answer) error {
 	return &failure{code: exitFailed, status: got.status, err: fmt.Errorf("recitald refused: %s", explanation(got.body))}
 }
 
+// errorBody is the body of a refusal.
+type errorBody struct {
+	Error  string          `json:"error"`
+	Detail json.RawMessage `json:"detail"`
+}
+
 // tellsWhy reports whether the body is a refusal, and not the response to an unknown path, which also has a detail.
 func tellsWhy(body []byte) bool {
-	var told struct {
-		Error  string          `json:"error"`
-		Detail json.RawMessage `json:"detail"`
-	}
+	var told errorBody
 	return json.Unmarshal(body, &told) == nil && told.Error != "" && told.Detail == nil
 }
 
@@ -294,10 +297,7 @@ func tellsWhy(body []byte) bool {
 func explanation(body []byte) string { return printable(words(body)) }
 
 func words(body []byte) string {
-	var told struct {
-		Error  string          `json:"error"`
-		Detail json.RawMessage `json:"detail"`
-	}
+	var told errorBody
 	if json.Unmarshal(body, &told) != nil {
 		return "it gave no reason"
 	}

@@ -120,21 +120,8 @@ func TestTheDoctorComparesClocks(t *testing.T) {
 
 // With an admin address of another machine, the doctor does not examine this machine, where another recitald may be
 // running.
-func TestTheDoctorAsksTheAdminAddressForThePublicOne(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+func TestTheDoctorTakesThePublicAddressFromTheSettings(t *testing.T) {
 	t.Parallel()
-	a, dataDir := startRecitald(t)
-	var got ran
-	require.Eventually(t, func() bool { // a slow machine may have lag
-		got = recitalctl(t, nil, "doctor", "--admin-addr", a.AdminAddr(), "--data-dir", t.TempDir(), "--token-file",
-			filepath.Join(dataDir, "operator-token"))
-		return got.code == 0
-	}, patience, pause)
-	require.Regexp(t, `(?m)^skipped  the public address answers\n +the public address of the recitald on `+a.AdminAddr()+
-		` is not known; give it with --http-addr`, got.out)
-
 	for value, want := range map[string]string{
 		"192.0.2.1:8080": "192.0.2.1:8080", "0.0.0.0:8080": "10.0.0.7:8080", "[::]:8080": "10.0.0.7:8080",
 		":80": "10.0.0.7:80", "127.0.0.1:0": "",

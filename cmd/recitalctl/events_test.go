@@ -42,32 +42,24 @@ func TestTheEventsOfTheLog(t *testing.T) {
 	dataDir, admin := pgtest.DataDir(t), unused(t)
 	a := recitaldAt(t, dataDir, admin, "")
 	environment := []string{"RECITAL_ADMIN_ADDR=" + admin, "RECITAL_DATA_DIR=" + dataDir}
-	open := func() (account string) {
-		var opened adminapi.OpenResponse
-		got := recitalctl(t, environment, "accounts", "create", "--format", "json")
-		require.NoError(t, json.Unmarshal([]byte(got.out), &opened), got.notes)
-		return opened.AccountID
-	}
+	open := func() (account string) { return opens(t, environment).AccountID }
 	mine, other := open(), open()
 
 	// then a table shows the events of one
-	got := recitalctl(t, environment, "events", "--account", mine, "--wide")
-	require.Zero(t, got.code, got.notes)
+	got := succeeds(t, environment, "events", "--account", mine, "--wide")
 	require.Regexp(t, `^POSITION +TIME +TYPE +STREAM +REVISION +DATA\n`, got.out)
 	require.Regexp(t, `account-opened +account-`+mine+` +0 +\{`, got.out)
 	require.NotContains(t, got.out, other)
 
 	// and JSON has the unchanged events
-	got = recitalctl(t, environment, "events", "--stream", "account-"+mine, "--type", "account-opened", "--format", "json")
-	require.Zero(t, got.code, got.notes)
+	got = succeeds(t, environment, "events", "--stream", "account-"+mine, "--type", "account-opened", "--format", "json")
 	var event adminapi.EventReply
 	require.NoError(t, json.Unmarshal([]byte(got.out), &event))
 	require.Equal(t, "account-"+mine, event.Stream)
 	require.Contains(t, string(event.Metadata), `"actor"`)
 
 	// and CSV continues after a position
-	got = recitalctl(t, environment, "events", "--stream", "account-*", "--after", event.Position, "--format", "csv")
-	require.Zero(t, got.code, got.notes)
+	got = succeeds(t, environment, "events", "--stream", "account-*", "--after", event.Position, "--format", "csv")
 	require.Contains(t, got.out, "account-"+other)
 	require.NotContains(t, got.out, event.ID)
 

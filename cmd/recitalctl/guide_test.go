@@ -13,9 +13,10 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
-	"github.com/recital-tts/recital/internal/testing/testlog"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/testing/testlog"
 )
 
 // guides are the files of docs/ with commands to run. In a console block, a line that begins with "$ " is a command,

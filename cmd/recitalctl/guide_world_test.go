@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -98,7 +97,7 @@ type service struct {
 	t                   *testing.T
 	data, settings, log string
 	command             *exec.Cmd
-	ended               chan struct{}
+	ended               <-chan struct{}
 }
 
 // start returns when requests are served.
@@ -114,20 +113,7 @@ func (s *service) start() (serving datafolder.Addresses) {
 		"RECITAL_ENGINES=1", "RECITAL_CODECS=1", "TMPDIR=" + os.TempDir(),
 	}
 	s.command.Stdout, s.command.Stderr = log, log
-	s.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	s.ended = make(chan struct{})
-	started := make(chan error)
-	go func() {
-		runtime.LockOSThread() // Pdeathsig refers to the thread that started the process
-		defer runtime.UnlockOSThread()
-		defer close(s.ended)
-		err := s.command.Start()
-		started <- err
-		if err == nil {
-			_ = s.command.Wait()
-		}
-	}()
-	require.NoError(s.t, <-started)
+	s.ended = launch(s.t, s.command)
 	s.t.Cleanup(func() { s.stop(syscall.SIGKILL) })
 	require.Eventually(s.t, func() bool {
 		serving = datafolder.Find(s.data)

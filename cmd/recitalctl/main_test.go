@@ -2,16 +2,20 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/app"
+	"github.com/recital-tts/recital/internal/http/adminapi"
 	"github.com/recital-tts/recital/internal/http/web/openapi/openapitest"
 	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
 	"github.com/recital-tts/recital/internal/testing/bintest"
@@ -58,6 +62,41 @@ func recitalctl(t *testing.T, environment []string, args ...string) ran {
 	}
 	requireNarrow(t, args, out.String())
 	return ran{code: tool.ProcessState.ExitCode(), out: out.String(), notes: notes.String()}
+}
+
+// succeeds is recitalctl for a command that must succeed.
+func succeeds(t *testing.T, environment []string, args ...string) ran {
+	t.Helper()
+	got := recitalctl(t, environment, args...)
+	require.Zero(t, got.code, got.notes)
+	return got
+}
+
+// opens opens an account, and returns what the command printed for programs.
+func opens(t *testing.T, environment []string, args ...string) (opened adminapi.OpenResponse) {
+	t.Helper()
+	got := succeeds(t, environment, append([]string{"accounts", "create", "--format", "json"}, args...)...)
+	require.NoError(t, json.Unmarshal([]byte(got.out), &opened))
+	return opened
+}
+
+// launch starts a process in a group of its own, which dies with the test's. The channel is closed when it has ended.
+func launch(t *testing.T, command *exec.Cmd) (ended <-chan struct{}) {
+	t.Helper()
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	started, done := make(chan error), make(chan struct{})
+	go func() {
+		runtime.LockOSThread() // Pdeathsig refers to the thread that started the process
+		defer runtime.UnlockOSThread()
+		defer close(done)
+		err := command.Start()
+		started <- err
+		if err == nil {
+			_ = command.Wait()
+		}
+	}()
+	require.NoError(t, <-started)
+	return done
 }
 
 // startRecitald starts a real recitald in a new data folder, with changed settings. Its log is shown if the test fails.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -73,18 +72,13 @@ func TestALogMovesToAnEventStore(t *testing.T) {
 	environment := []string{
 		"RECITAL_ADMIN_ADDR=" + admin, "RECITAL_DATA_DIR=" + dataDir, "RECITAL_EVENTSTORE=" + connection(store),
 	}
-	account := func() (opened adminapi.OpenResponse) {
-		got := recitalctl(t, environment, "accounts", "create", "--plan", "indie", "--format", "json")
-		require.NoError(t, json.Unmarshal([]byte(got.out), &opened), got.notes)
-		return opened
-	}
+	account := func() adminapi.OpenResponse { return opens(t, environment, "--plan", "indie") }
 	first := account()
 	stop := eventStore(t, nodetest.Dir(t), store)
 	defer stop()
 
 	// when the log is copied while recitald is running
-	got := recitalctl(t, environment, "log", "migrate")
-	require.Zero(t, got.code, got.notes)
+	got := succeeds(t, environment, "log", "migrate")
 	require.Contains(t, got.notes, "repeat with --offline")
 	second := account()
 
@@ -95,8 +89,7 @@ func TestALogMovesToAnEventStore(t *testing.T) {
 
 	// and the rest is copied after it is stopped
 	require.NoError(t, a.Close())
-	got = recitalctl(t, environment, "log", "migrate", "--offline")
-	require.Zero(t, got.code, got.notes)
+	got = succeeds(t, environment, "log", "migrate", "--offline")
 	require.Contains(t, got.notes, "Set RECITAL_EVENTSTORE")
 	before := offlineLog(t, dataDir)
 	moved := logOf(t, esdb.Config{ConnectionString: connection(store)})

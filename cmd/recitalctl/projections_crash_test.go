@@ -9,10 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -27,7 +25,7 @@ import (
 type recitald struct {
 	command *exec.Cmd
 	admin   string
-	ended   chan struct{}
+	ended   <-chan struct{}
 }
 
 var adminLine = regexp.MustCompile(`(?m)^  admin +http://(\S+)`)
@@ -38,24 +36,12 @@ func startProcess(t *testing.T, dataDir string) *recitald {
 	output, err := os.CreateTemp(dataDir, "said-")
 	require.NoError(t, err)
 	defer output.Close()
-	r := &recitald{ended: make(chan struct{})}
+	r := &recitald{}
 	r.command = exec.Command(speechworker.Beside("recitald").Path(), "--http-addr=127.0.0.1:0",
 		"--admin-addr=127.0.0.1:0", "--standins-addr=127.0.0.1:0", "--data-dir="+dataDir, "--engines=1", "--codecs=1")
 	r.command.Env = bintest.Environment()
 	r.command.Stdout, r.command.Stderr = output, output
-	r.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	started := make(chan error)
-	go func() {
-		runtime.LockOSThread() // Pdeathsig refers to the thread that started the process
-		defer runtime.UnlockOSThread()
-		defer close(r.ended)
-		err := r.command.Start()
-		started <- err
-		if err == nil {
-			_ = r.command.Wait()
-		}
-	}()
-	require.NoError(t, <-started)
+	r.ended = launch(t, r.command)
 	t.Cleanup(r.kill)
 	require.Eventually(t, func() bool {
 		said, err := os.ReadFile(output.Name())
@@ -138,8 +124,7 @@ func TestARebuildOutlivesRecitaldAndRecitalctl(t *testing.T) {
 	door.kills.Store(false)
 	restart()
 	require.Eventually(t, func() bool { return listed(t, environment, "account")[2].Live }, patience, pause)
-	got = recitalctl(t, environment, "projections", "follow", "account")
-	require.Zero(t, got.code, got.notes)
+	got = succeeds(t, environment, "projections", "follow", "account")
 	assert.Equal(t, "Nothing is being built.\n", got.notes)
 
 	// given another rebuild and a killed recitald, when it restarts, then recitalctl follows to the end
@@ -156,8 +141,7 @@ func TestARebuildOutlivesRecitaldAndRecitalctl(t *testing.T) {
 	assert.Contains(t, got.notes, "recitalctl projections promote account usage")
 
 	// when it is requested again, then the same one continues
-	got = recitalctl(t, environment, "projections", "rebuild", "account", "--promote")
-	require.Zero(t, got.code, got.notes)
+	got = succeeds(t, environment, "projections", "rebuild", "account", "--promote")
 	assert.Regexp(t, `(?m)^account +\d+ +3 +yes +current `, got.out)
 	require.Len(t, listed(t, environment, "account"), 3)
 	require.EqualValues(t, 3, door.rebuilds.Load())

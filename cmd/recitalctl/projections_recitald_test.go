@@ -25,8 +25,7 @@ import (
 // listed returns the generations of a read model by number.
 func listed(t *testing.T, environment []string, name string) map[int]adminapi.GenerationReply {
 	t.Helper()
-	got := recitalctl(t, environment, "projections", "list", "--format", "json")
-	require.Zero(t, got.code, got.notes)
+	got := succeeds(t, environment, "projections", "list", "--format", "json")
 	var all adminapi.OverviewReply
 	require.NoError(t, json.Unmarshal([]byte(got.out), &all), got.out)
 	found := map[int]adminapi.GenerationReply{}
@@ -141,8 +140,7 @@ func TestRebuildPromoteRollBackAndRetireUnderLoad(t *testing.T) {
 	require.Eventually(t, func() bool { return load.opened.Load() >= 20 }, patience, pause)
 
 	// when everything is rebuilt and promoted
-	got := recitalctl(t, environment, "projections", "rebuild", "--all", "--promote")
-	require.Zero(t, got.code, got.notes)
+	got := succeeds(t, environment, "projections", "rebuild", "--all", "--promote")
 	assert.Regexp(t, `(?m)^account +\d+ +2 +yes +`, got.out)
 	assert.Regexp(t, `(?m)^usage +\d+ +2 +yes +`, got.out)
 	assert.Contains(t, got.notes, "account v1 g2 ")
@@ -159,27 +157,23 @@ func TestRebuildPromoteRollBackAndRetireUnderLoad(t *testing.T) {
 	require.True(t, accounts[2].Live)
 	require.False(t, accounts[1].Live)
 
-	got = recitalctl(t, environment, "projections", "list", "--wide")
-	require.Zero(t, got.code, got.notes)
+	got = succeeds(t, environment, "projections", "list", "--wide")
 	assert.Regexp(t, `(?m)^NAME +VERSION +GENERATION +LIVE +STATE +POSITION +LAG +ROWS +SIZE +PARKED$`, got.out)
 	assert.Regexp(t, `(?m)^account +\d+ +1 +no +current +\d+/\d+ +\S+ +[\d,]+ +\d+\.\d KiB +0$`, got.out)
 
 	// when it is rolled back, then the previous live generation has all events since
-	got = recitalctl(t, environment, "projections", "rollback", "account")
-	require.Zero(t, got.code, got.notes)
+	got = succeeds(t, environment, "projections", "rollback", "account")
 	assert.Regexp(t, `(?m)^account +\d+ +1$`, got.out)
 	requireAllRead(t, a.PublicAddr(), load.keys)
 	require.True(t, listed(t, environment, "account")[1].Live)
 
 	// when the other is promoted again, and then retired after being declined once
-	got = recitalctl(t, environment, "projections", "promote", "account", "--generation", "2", "--format", "csv")
-	require.Zero(t, got.code, got.notes)
+	got = succeeds(t, environment, "projections", "promote", "account", "--generation", "2", "--format", "csv")
 	assert.Equal(t, "name,version,generation\naccount,1,2\n", got.out)
 	got = recitalctl(t, environment, "projections", "retire", "account", "--generation", "2", "--yes")
 	assert.Equal(t, exitFailed, got.code)
 	assert.Contains(t, got.notes, "is live")
-	got = recitalctl(t, environment, "projections", "retire", "account", "--generation", "1", "--yes")
-	require.Zero(t, got.code, got.notes)
+	got = succeeds(t, environment, "projections", "retire", "account", "--generation", "1", "--yes")
 	require.Len(t, listed(t, environment, "account"), 1)
 	requireAllRead(t, a.PublicAddr(), load.keys)
 
@@ -300,8 +294,7 @@ func TestAnEventThatNoGenerationCanHandle(t *testing.T) {
 	appendPoison(t, dataDir)
 	require.Eventually(t, func() bool { return listed(t, environment, "account")[1].State == stopped }, patience, pause)
 
-	got := recitalctl(t, environment, "projections", "list")
-	require.Zero(t, got.code, got.notes)
+	got := succeeds(t, environment, "projections", "list")
 	assert.Regexp(t, `(?m)^account +\d+ +1 +yes +stopped `, got.out)
 	assert.Regexp(t, `(?m)^generation 1 of account version 1 is stopped: .*account-poison`, got.out)
 
@@ -312,8 +305,7 @@ func TestAnEventThatNoGenerationCanHandle(t *testing.T) {
 	assert.Contains(t, got.notes, "generation 2 of account version 1 stopped: ")
 	assert.Contains(t, got.notes, "recitalctl projections parked skip ID --reason TEXT")
 
-	got = recitalctl(t, environment, "projections", "parked", "list", "--format", "json")
-	require.Zero(t, got.code, got.notes)
+	got = succeeds(t, environment, "projections", "parked", "list", "--format", "json")
 	var page adminapi.ParkedReply
 	require.NoError(t, json.Unmarshal([]byte(got.out), &page))
 	// Others read this stream, too.
@@ -324,21 +316,17 @@ func TestAnEventThatNoGenerationCanHandle(t *testing.T) {
 	event := parked[0].EventID
 
 	// when it is retried without a fix, then it stops again
-	got = recitalctl(t, environment, "projections", "parked", "retry", "account", "--event", event)
-	require.Zero(t, got.code, got.notes)
+	got = succeeds(t, environment, "projections", "parked", "retry", "account", "--event", event)
 	assert.Contains(t, got.notes, "are restarted")
 	require.Eventually(t, func() bool { return listed(t, environment, "account")[1].State == stopped }, patience, pause)
 
 	// when the event is skipped, then the live generation and the rebuild continue
-	got = recitalctl(t, environment, "projections", "parked", "skip", event, "--reason", "it has a NUL", "--yes")
-	require.Zero(t, got.code, got.notes)
+	got = succeeds(t, environment, "projections", "parked", "skip", event, "--reason", "it has a NUL", "--yes")
 	assert.Contains(t, got.notes, "It may hide that an API key or all sessions of account poison were revoked")
 	require.Eventually(t, func() bool { return listed(t, environment, "account")[1].State == current }, patience, pause)
-	got = recitalctl(t, environment, "projections", "follow", "account")
-	require.Zero(t, got.code, got.notes)
+	got = succeeds(t, environment, "projections", "follow", "account")
 	require.True(t, listed(t, environment, "account")[2].Live)
-	got = recitalctl(t, environment, "projections", "parked", "skipped", "--format", "csv")
-	require.Zero(t, got.code, got.notes)
+	got = succeeds(t, environment, "projections", "parked", "skipped", "--format", "csv")
 	assert.Contains(t, got.out, event+",account-poison,0,account-opened,true,")
 
 	got = recitalctl(t, environment, "projections", "parked", "retry", "account", "--event", uuid.NewString())

@@ -30,9 +30,11 @@ func TestAgainstARecitald(t *testing.T) {
 	token, err := os.ReadFile(filepath.Join(dataDir, "operator-token"))
 	require.NoError(t, err)
 
+	t.Run("the role of an operator", func(t *testing.T) { checkRole(t, environment) }) // it also counts the accounts
+	t.Run("credit", func(t *testing.T) { checkCredit(t, a.PublicAddr(), dataDir, environment) })
+	t.Run("audit", func(t *testing.T) { checkAudit(t, a.PublicAddr(), dataDir, environment) })
 	t.Run("a table shows the account and a key that works", func(t *testing.T) {
-		got := recitalctl(t, environment, "accounts", "create", "--plan", "indie")
-		require.Zero(t, got.code, got.notes)
+		got := succeeds(t, environment, "accounts", "create", "--plan", "indie")
 		lines := strings.Split(strings.TrimSpace(got.out), "\n")
 		require.Len(t, lines, 2)
 		assert.Regexp(t, `^ACCOUNT ID +PLAN +API KEY$`, lines[0])
@@ -43,8 +45,7 @@ func TestAgainstARecitald(t *testing.T) {
 		assert.Contains(t, got.notes, "It cannot be shown again")
 	})
 	t.Run("with JSON, standard output has nothing else", func(t *testing.T) {
-		got := recitalctl(t, environment, "accounts", "create", "--format", "json")
-		require.Zero(t, got.code, got.notes)
+		got := succeeds(t, environment, "accounts", "create", "--format", "json")
 		var opened map[string]string
 		require.NoError(t, json.Unmarshal([]byte(got.out), &opened))
 		assert.Equal(t, "free", opened["plan"])
@@ -91,8 +92,7 @@ func TestAgainstARecitald(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(recitalctl(t, environment, "alerts", "--format", "json").out), &listed))
 		assert.EqualValues(t, id, listed.Alerts[0].ID)
 
-		got = recitalctl(t, environment, "alerts", "clear", id)
-		require.Zero(t, got.code, got.notes)
+		got = succeeds(t, environment, "alerts", "clear", id)
 		require.Eventually(t, func() bool {
 			return strings.Contains(recitalctl(t, environment, "alerts").notes, "There are no open alerts")
 		}, patience, pause)
@@ -130,6 +130,12 @@ func TestAgainstARecitald(t *testing.T) {
 		assert.Equal(t, 4, got.code)
 		assert.Contains(t, got.out, "chmod 600")
 	})
+	t.Run("the doctor asks the admin address of another machine for the public one", func(t *testing.T) {
+		got := recitalctl(t, nil, "doctor", "--admin-addr", a.AdminAddr(), "--data-dir", t.TempDir(), "--token-file",
+			filepath.Join(dataDir, "operator-token"))
+		assert.Regexp(t, `(?m)^skipped  the public address answers\n +the public address of the recitald on `+a.AdminAddr()+
+			` is not known; give it with --http-addr`, got.out)
+	})
 	t.Run("the public address is not an admin address", func(t *testing.T) {
 		got := recitalctl(t, environment, "accounts", "create", "--admin-addr", a.PublicAddr())
 		assert.Equal(t, 1, got.code)
@@ -137,19 +143,11 @@ func TestAgainstARecitald(t *testing.T) {
 	})
 }
 
-func TestGrantingCredit(t *testing.T) {
+func checkCredit(t *testing.T, public, dataDir string, environment []string) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
-	t.Parallel()
-	// given an account
-	a, dataDir := startRecitald(t)
-	environment := []string{
-		"RECITAL_ADMIN_ADDR=" + a.AdminAddr(), "RECITAL_HTTP_ADDR=" + a.PublicAddr(), "RECITAL_DATA_DIR=" + dataDir,
-	}
-	var opened adminapi.OpenResponse
-	require.NoError(t, json.Unmarshal([]byte(recitalctl(t, environment, "accounts", "create", "--format", "json").out),
-		&opened))
+	opened := opens(t, environment)
 	credit := func(args ...string) ran {
 		t.Helper()
 		return recitalctl(t, environment, append([]string{"accounts", "credit"}, args...)...)
@@ -163,7 +161,7 @@ func TestGrantingCredit(t *testing.T) {
 		require.Len(t, lines, 2)
 		require.Regexp(t, `^ACCOUNT ID +GRANT +CHARACTERS +CREDIT LEFT$`, lines[0])
 		require.Equal(t, []string{opened.AccountID, "ticket-1", "500", "500"}, strings.Fields(lines[1]))
-		require.EqualValues(t, 500, accountOf(t, a.PublicAddr(), opened.APIKey).Usage.CreditCharacters)
+		require.EqualValues(t, 500, accountOf(t, public, opened.APIKey).Usage.CreditCharacters)
 	})
 	t.Run("a repetition changes nothing, and JSON is for programs", func(t *testing.T) {
 		got := credit(opened.AccountID, "500", "--grant", "ticket-1", "--format", "json")
@@ -212,35 +210,27 @@ func TestGrantingCredit(t *testing.T) {
 			require.Contains(t, got.notes, c.notes)
 		})
 	}
-	require.EqualValues(t, 502, accountOf(t, a.PublicAddr(), opened.APIKey).Usage.CreditCharacters)
+	require.EqualValues(t, 502, accountOf(t, public, opened.APIKey).Usage.CreditCharacters)
 }
 
-func TestTheRoleOfAnOperator(t *testing.T) {
-	t.Parallel()
-	a, dataDir := startRecitald(t)
-	environment := []string{"RECITAL_ADMIN_ADDR=" + a.AdminAddr(), "RECITAL_DATA_DIR=" + dataDir}
-	var opened adminapi.OpenResponse
-	require.NoError(t, json.Unmarshal([]byte(recitalctl(t, environment, "accounts", "create", "--format", "json").out),
-		&opened))
-
+// checkRole checks the commands on the role of an operator, and the list of accounts.
+func checkRole(t *testing.T, environment []string) {
+	opened := opens(t, environment)
 	for range 2 { // a repetition has no effect
-		got := recitalctl(t, environment, "accounts", "grant-operator", opened.AccountID, "--reason", "Ticket 7")
-		require.Zero(t, got.code, got.notes)
+		got := succeeds(t, environment, "accounts", "grant-operator", opened.AccountID, "--reason", "Ticket 7")
 		require.Empty(t, got.notes)
 		lines := strings.Split(strings.TrimSpace(got.out), "\n")
 		require.Regexp(t, `^ACCOUNT ID +OPERATOR$`, lines[0])
 		require.Equal(t, []string{opened.AccountID, "true"}, strings.Fields(lines[1]))
 	}
-	got := recitalctl(t, environment, "accounts", "withdraw-operator", opened.AccountID, "--reason", "Ticket 7",
+	got := succeeds(t, environment, "accounts", "withdraw-operator", opened.AccountID, "--reason", "Ticket 7",
 		"--format", "json")
-	require.Zero(t, got.code, got.notes)
 	require.JSONEq(t, `{"account_id":"`+opened.AccountID+`","operator":false}`, got.out)
 
 	// accounts are listed page by page, and programs get the token of the next page
 	recitalctl(t, environment, "accounts", "create")
 	page := func(args ...string) (listed adminapi.AccountsPage) {
-		got := recitalctl(t, environment, append([]string{"accounts", "list", "--format", "json"}, args...)...)
-		require.Zero(t, got.code, got.notes)
+		got := succeeds(t, environment, append([]string{"accounts", "list", "--format", "json"}, args...)...)
 		require.NoError(t, json.Unmarshal([]byte(got.out), &listed))
 		return listed
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -89,22 +88,8 @@ func (c *sandboxOrder[Body]) Run(ctx context.Context, command *kong.Context, adm
 	return printStatus(c.Format, to, status)
 }
 
-// span is a duration, which is a string in the admin API.
-type span struct{ time.Duration }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *span) UnmarshalText(text []byte) (err error) {
-	s.Duration, err = time.ParseDuration(string(text))
-	return err
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (s span) MarshalText() ([]byte, error) { //nolint:unparam // as the interface has it
-	return []byte(s.String()), nil
-}
-
 type advance struct {
-	By span `arg:"" json:"duration" help:"Duration, such as 24h; a month has at most 744h."`
+	By standins.Span `arg:"" json:"duration" help:"Duration, such as 24h; a month has at most 744h."`
 }
 
 type ofCustomer struct {
@@ -145,12 +130,12 @@ type ofEvent struct {
 }
 
 type fault struct {
-	Do        string `arg:"" json:"do" enum:"none,fail,limit,cut,hang,delay,refuse" help:"${fault_do}"`
-	Committed bool   `json:"committed" help:"The requests are carried out, too."`
-	Method    string `json:"method" placeholder:"POST" help:"Only requests of this method."`
-	Path      string `json:"path" placeholder:"/v1/subscriptions" help:"Only requests with this prefix of their paths."`
-	Times     int    `json:"times" placeholder:"N" help:"Number of affected requests; all by default."`
-	Delay     span   `json:"delay" default:"0s" help:"How long a request is delayed, hangs, or connections are refused."`
+	Do        string        `arg:"" json:"do" enum:"none,fail,limit,cut,hang,delay,refuse" help:"${fault_do}"`
+	Committed bool          `json:"committed" help:"The requests are carried out, too."`
+	Method    string        `json:"method" placeholder:"POST" help:"Only requests of this method."`
+	Path      string        `json:"path" placeholder:"/v1/subscriptions" help:"Only requests with this prefix of their paths."`
+	Times     int           `json:"times" placeholder:"N" help:"Number of affected requests; all by default."`
+	Delay     standins.Span `json:"delay" default:"0s" help:"How long a request is delayed, hangs, or connections are refused."`
 }
 
 // MarshalJSON implements json.Marshaler. The fault replaces all earlier ones.
@@ -164,9 +149,9 @@ func (f fault) MarshalJSON() ([]byte, error) {
 }
 
 type webhooks struct {
-	Hold      bool `json:"hold" help:"Send none: they wait."`
-	Lose      int  `json:"lose" placeholder:"PERCENT" help:"Percentage that is never sent."`
-	Duplicate int  `json:"duplicate" placeholder:"PERCENT" help:"Percentage that is sent twice."`
-	Shuffle   bool `json:"shuffle" help:"Send waiting ones in random order."`
-	Delay     span `json:"delay" default:"0s" help:"Delay before each is sent."`
+	Hold      bool          `json:"hold" help:"Send none: they wait."`
+	Lose      int           `json:"lose" placeholder:"PERCENT" help:"Percentage that is never sent."`
+	Duplicate int           `json:"duplicate" placeholder:"PERCENT" help:"Percentage that is sent twice."`
+	Shuffle   bool          `json:"shuffle" help:"Send waiting ones in random order."`
+	Delay     standins.Span `json:"delay" default:"0s" help:"Delay before each is sent."`
 }

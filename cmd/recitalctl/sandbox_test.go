@@ -20,15 +20,13 @@ func TestDrivingTheSandbox(t *testing.T) {
 	environment := []string{"RECITAL_DATA_DIR=" + dataDir}
 	state := func(t *testing.T, args ...string) (state standins.Status) {
 		t.Helper()
-		got := recitalctl(t, environment, append(append([]string{"sandbox"}, args...), "--format", "json")...)
-		require.Zero(t, got.code, got.notes)
+		got := succeeds(t, environment, append(append([]string{"sandbox"}, args...), "--format", "json")...)
 		require.NoError(t, json.Unmarshal([]byte(got.out), &state))
 		return state
 	}
 
 	t.Run("a table shows its state", func(t *testing.T) {
-		got := recitalctl(t, environment, "sandbox")
-		require.Zero(t, got.code, got.notes)
+		got := succeeds(t, environment, "sandbox")
 		lines := strings.Split(strings.TrimSpace(got.out), "\n")
 		require.Len(t, lines, 2)
 		assert.Regexp(t, `^CLOCK +AHEAD +CUSTOMERS +SUBSCRIPTIONS +WEBHOOKS WAITING +FAULTS +URL$`, lines[0])
@@ -53,8 +51,7 @@ func TestDrivingTheSandbox(t *testing.T) {
 		state(t, "webhooks")
 	})
 	t.Run("there is no customer yet", func(t *testing.T) {
-		got := recitalctl(t, environment, "sandbox", "customers", "--wide")
-		require.Zero(t, got.code, got.notes)
+		got := succeeds(t, environment, "sandbox", "customers", "--wide")
 		assert.Regexp(t, "^CUSTOMER +ACCOUNT +SUBSCRIPTION +PRICE +STATUS +INVOICE +INVOICE STATUS +"+
 			"INVOICE PAGE +CARD PAGE\n$", got.out)
 	})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -132,12 +131,7 @@ type someVoice struct {
 }
 
 // path returns the voice's path in the admin API.
-func (v someVoice) path() (string, error) {
-	if v.ID == "" {
-		return "", errors.New("the id of the voice is empty")
-	}
-	return "/admin/voices/" + url.PathEscape(v.ID), nil
-}
+func (v someVoice) path() string { return "/admin/voices/" + url.PathEscape(v.ID) }
 
 type testVoice struct {
 	someVoice
@@ -146,13 +140,9 @@ type testVoice struct {
 
 // Run tests the voice.
 func (c *testVoice) Run(ctx context.Context, admin *client, to terminal) error {
-	path, err := c.path()
-	if err != nil {
-		return err
-	}
 	admin.http.Timeout = 0
 	var measured adminapi.TestedVoiceReply
-	if err := admin.post(ctx, "testing the voice", path+"/test", struct{}{}, &measured); err != nil {
+	if err := admin.post(ctx, "testing the voice", c.path()+"/test", struct{}{}, &measured); err != nil {
 		return err
 	}
 	return showOne(c.Format, to, measured)
@@ -165,10 +155,6 @@ type removeVoice struct {
 
 // Run asks for confirmation and removes the voice.
 func (c *removeVoice) Run(ctx context.Context, admin *client, to terminal) error {
-	path, err := c.path()
-	if err != nil {
-		return err
-	}
 	question := fmt.Sprintf("Remove the voice %s, and end its running requests?", printable(c.ID))
 	if err := to.confirm(ctx, c.Yes, question); err != nil {
 		return err
@@ -176,7 +162,7 @@ func (c *removeVoice) Run(ctx context.Context, admin *client, to terminal) error
 	var removed struct {
 		ID string `json:"id"`
 	}
-	if err := admin.remove(ctx, "removing the voice", path, &removed); err != nil {
+	if err := admin.remove(ctx, "removing the voice", c.path(), &removed); err != nil {
 		return err
 	}
 	fmt.Fprintln(to.notes, "Removed.")
@@ -189,9 +175,6 @@ type systemVoice struct {
 }
 
 func (v systemVoice) assign(ctx context.Context, admin *client, to terminal, voice string) error {
-	if v.System == "" {
-		return errors.New("the id of the system voice is empty")
-	}
 	var assigned struct {
 		System string `json:"system"`
 	}
@@ -210,9 +193,6 @@ type assignVoice struct {
 
 // Run assigns the voice.
 func (c *assignVoice) Run(ctx context.Context, admin *client, to terminal) error {
-	if c.ID == "" {
-		return errors.New("the id of the voice is empty")
-	}
 	return c.assign(ctx, admin, to, c.ID)
 }
 

@@ -2,22 +2,18 @@ package main_test
 
 import (
 	"context"
-	"crypto/rand"
 	"io"
 	"net/http"
-	"net/url"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/fasthttp/websocket"
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/domain/account"
-	clips "github.com/recital-tts/recital/domain/clip"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/process/postgres"
 )
@@ -25,31 +21,12 @@ import (
 // newKey creates another key as the account's owner.
 func (c customer) newKey(t *testing.T, query string) customer {
 	t.Helper()
-	answer := do(t, c.request(http.MethodGet, "/v1/account/new_api_key"+query, nil))
-	require.Equal(t, 200, answer.status, answer.text())
+	answer := requireOK(t, do(t, c.request(http.MethodGet, "/v1/account/new_api_key"+query, nil)))
 	require.Equal(t, "no-store", answer.header.Get("Cache-Control"))
 	var made struct{ APIKey, Masked string }
 	answer.decode(t, &made)
 	require.Equal(t, account.MaskAPIKey(made.APIKey), made.Masked)
 	return customer{server: c.server, id: c.id, key: made.APIKey}
-}
-
-// shownOwner is the part of GET /v1/account about owner and keys.
-type shownOwner struct {
-	AcceptedTOS bool `json:"accepted_tos"`
-	APIKeys     []struct {
-		Masked string
-		Name   *string
-	}
-}
-
-func (c customer) owner(t *testing.T) shownOwner {
-	t.Helper()
-	answer := do(t, c.request(http.MethodGet, "/v1/account", nil))
-	require.Equal(t, 200, answer.status, answer.text())
-	var shown shownOwner
-	answer.decode(t, &shown)
-	return shown
 }
 
 func TestOwnersMakeNameAndDeleteKeys(t *testing.T) {
@@ -60,7 +37,7 @@ func TestOwnersMakeNameAndDeleteKeys(t *testing.T) {
 	// when an owner creates a key for an integration, then it works at once and is named after it
 	second := first.newKey(t, "?type=integration_3")
 	require.Equal(t, 200, second.asks(t))
-	keys := second.owner(t).APIKeys
+	keys := second.account(t).APIKeys
 	require.Len(t, keys, 2)
 	require.Nil(t, keys[0].Name)
 	require.Equal(t, "integration_3", *keys[1].Name)
@@ -73,7 +50,7 @@ func TestOwnersMakeNameAndDeleteKeys(t *testing.T) {
 			order{"name": name}.encode())).status
 	}
 	require.Equal(t, 200, rename(first, second.key, "<laptop> 2"))
-	require.Equal(t, "<laptop> 2", *first.owner(t).APIKeys[1].Name)
+	require.Equal(t, "<laptop> 2", *first.account(t).APIKeys[1].Name)
 	require.Equal(t, 422, rename(first, second.key, "two\nlines"))
 	require.Equal(t, 422, rename(first, second.key, strings.Repeat("x", account.MaxKeyName+1)))
 
@@ -86,33 +63,23 @@ func TestOwnersMakeNameAndDeleteKeys(t *testing.T) {
 	require.Equal(t, 200,
 		do(t, first.request(http.MethodDelete, "/v1/account/api_key/"+account.MaskAPIKey(second.key), nil)).status)
 	require.Equal(t, 401, second.asks(t))
-	require.Len(t, first.owner(t).APIKeys, 1)
+	require.Len(t, first.account(t).APIKeys, 1)
 
 	// and a HEAD request creates nothing
 	require.Equal(t, 405, do(t, first.request(http.MethodHead, "/v1/account/new_api_key", nil)).status)
-	require.Len(t, first.owner(t).APIKeys, 1)
+	require.Len(t, first.account(t).APIKeys, 1)
 	require.NotContains(t, read(t, s.log), "rk_")
 }
 
 func TestOwnersAcceptTermsAndChooseEmail(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
 	t.Parallel()
-	data := dataFolder(t)
-	s := start(t, data)
+	s := share(t)
 	c := s.openAccount("free")
-	require.False(t, c.owner(t).AcceptedTOS)
+	require.False(t, c.account(t).AcceptedTOS)
 	require.Equal(t, 200, do(t, c.request(http.MethodPost, "/v1/account/accept_tos", nil)).status)
-	require.True(t, c.owner(t).AcceptedTOS)
-	form := c.request(http.MethodPost, "/v1/account/set_email_prefs",
-		strings.NewReader(url.Values{"wants_email": {"true"}}.Encode()))
-	form.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	require.Equal(t, 200, do(t, form).status)
-
-	s.interrupt()
-	s = start(t, data)
-	require.True(t, c.at(s).owner(t).AcceptedTOS)
+	require.True(t, c.account(t).AcceptedTOS)
+	require.Equal(t, 200, do(t, c.request(http.MethodPost, "/v1/account/set_email_prefs",
+		strings.NewReader("wants_email=true"), "Content-Type", "application/x-www-form-urlencoded")).status)
 	require.Equal(t, new(true), s.readLog().accounts[c.id].WantsEmail)
 }
 
@@ -179,8 +146,7 @@ func TestAClosedAccountIsErased(t *testing.T) {
 
 	// when it is closed while the keyring is locked
 	release := s.holdKeyring()
-	answer := do(t, c.request(http.MethodDelete, "/v1/account", nil))
-	require.Equal(t, 200, answer.status, answer.text())
+	answer := requireOK(t, do(t, c.request(http.MethodDelete, "/v1/account", nil)))
 	require.JSONEq(t, `{"success":true}`, answer.text())
 
 	// then its keys are refused at once, and their open streams and sockets end
@@ -230,17 +196,7 @@ func (s *server) saveLate(c customer) (stream string) {
 	s.t.Helper()
 	log, registry := s.openLog()
 	defer log.Close()
-	id, err := clips.DrawID(rand.Reader)
-	require.NoError(s.t, err)
-	stream = clips.Stream(id)
-	now := time.Now().UTC()
-	events, err := registry.Encode(uuid.New(), 0, eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem},
-		Time: now}, clips.Saved{
-		Clip: id, Account: c.id, Voice: "leah", Speed: 1, MediaType: "audio/mpeg", Blob: stream + "." +
-			strings.Repeat("0", 64), Bytes: 1, Sealed: []byte{1}, At: now,
-	})
-	require.NoError(s.t, err)
-	_, err = log.Append(s.t.Context(), stream, eventlog.NoStream, events)
+	stream, err := s.saveWithoutAudio(log, registry, c)
 	require.NoError(s.t, err)
 	return stream
 }

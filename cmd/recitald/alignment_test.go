@@ -77,8 +77,7 @@ func TestWordsAreFoundInARecording(t *testing.T) {
 	truth := c.times(t, order)
 	for _, format := range []string{"wav", "mp3", "aac", "webm"} {
 		order["format"] = format
-		recording := c.post(t, bytesRoute, order)
-		require.Equal(t, 200, recording.status, recording.text())
+		recording := requireOK(t, c.post(t, bytesRoute, order))
 		for _, route := range []string{kannaRoute, improvedRoute} {
 			answer := s.kanna(t, route, text, recording.body)
 			require.Equal(t, 200, answer.status, "%s %s: %s", format, route, answer.text())
@@ -104,8 +103,7 @@ func TestWordsAreFoundInARecording(t *testing.T) {
 // times returns the words of a synthesis with their times.
 func (c customer) times(t *testing.T, of order) (words []foundWord) {
 	t.Helper()
-	answer := c.post(t, detailedRoute, of)
-	require.Equal(t, 200, answer.status, answer.text())
+	answer := requireOK(t, c.post(t, detailedRoute, of))
 	var detailed struct{ Durations []foundWord }
 	answer.decode(t, &detailed)
 	for _, element := range detailed.Durations {

@@ -225,8 +225,7 @@ func (g *gate) newStranger() stranger {
 	g.t.Helper()
 	s := stranger{customer: g.openAccount("indie")}
 	s.session, _, _ = strings.Cut(g.signIn(s.id), ".")
-	spoken := s.post(g.t, bytesRoute, order{"text": "Mine.", "voice": "leah", "debug": true})
-	require.Equal(g.t, 200, spoken.status, spoken.text())
+	spoken := requireOK(g.t, s.post(g.t, bytesRoute, order{"text": "Mine.", "voice": "leah", "debug": true}))
 	s.voice = g.voiceOf(s.id)
 	s.pronunciation = s.pronounces(g.t, order{"word": "mine", "spoken": "yours"}).ID
 	s.clip, s.synthesis = spoken.header.Get("x-clip-id"), spoken.header.Get("x-generation-id")

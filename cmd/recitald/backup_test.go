@@ -59,8 +59,7 @@ func files(t *testing.T, dir string) map[string]int64 {
 // saveClip synthesises a text and returns the id of its clip.
 func (c customer) saveClip(t *testing.T, text string) string {
 	t.Helper()
-	answer := c.post(t, bytesRoute, order{"text": text, "voice": "leah", "debug": true})
-	require.Equal(t, 200, answer.status, answer.text())
+	answer := requireOK(t, c.post(t, bytesRoute, order{"text": text, "voice": "leah", "debug": true}))
 	return answer.header.Get("x-clip-id")
 }
 
@@ -73,15 +72,13 @@ func (c customer) closeAccount(t *testing.T) {
 // hear returns the text and the audio of a clip.
 func (c customer) hear(t *testing.T, id string) (text string, audio []byte) {
 	t.Helper()
-	answer := do(t, c.request(http.MethodGet, "/v1/account/clip/"+id, nil))
-	require.Equal(t, 200, answer.status, answer.text())
+	answer := requireOK(t, do(t, c.request(http.MethodGet, "/v1/account/clip/"+id, nil)))
 	var shown clip
 	answer.decode(t, &shown)
 	require.NotNil(t, shown.Text)
 	link, err := url.Parse(shown.URL) // it has the public address, which in mode prod is not the instance's
 	require.NoError(t, err)
-	played := do(t, c.request(http.MethodGet, link.RequestURI(), nil))
-	require.Equal(t, 200, played.status, played.text())
+	played := requireOK(t, do(t, c.request(http.MethodGet, link.RequestURI(), nil)))
 	return *shown.Text, played.body
 }
 

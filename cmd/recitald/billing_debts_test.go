@@ -3,17 +3,14 @@ package main_test
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
-	"github.com/recital-tts/recital/domain/subscription"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
@@ -35,7 +32,7 @@ func (c customer) uses(t *testing.T, n int64) {
 }
 
 // pastItsPlan returns an account that has exceeded its plan.
-func (b *till) pastItsPlan(s *server) customer {
+func (b *paymentProvider) pastItsPlan(s *server) customer {
 	b.t.Helper()
 	c := s.openAccount("free")
 	b.pays(c.subscribe(b.t, "indie").ClientSecret, "pm_card_visa")
@@ -45,7 +42,7 @@ func (b *till) pastItsPlan(s *server) customer {
 }
 
 // replacesCard registers a card and makes it the default.
-func (b *till) replacesCard(c customer, card string) {
+func (b *paymentProvider) replacesCard(c customer, card string) {
 	b.t.Helper()
 	var setup subscribed
 	c.succeeds(b.t, "setup-intent", order{}, &setup)
@@ -55,7 +52,7 @@ func (b *till) replacesCard(c customer, card string) {
 }
 
 // charged returns the amounts of a customer's charges, oldest first.
-func (b *till) charged(customer string) (amounts []int64) {
+func (b *paymentProvider) charged(customer string) (amounts []int64) {
 	b.t.Helper()
 	var listed struct {
 		Data []struct {
@@ -94,7 +91,7 @@ func TestTheLastOverageIsPaidByANewCard(t *testing.T) {
 		t.Skip("one of the longest scenarios")
 	}
 	t.Parallel()
-	b := openTill(t)
+	b := openPaymentProvider(t)
 	s := b.serve(dataFolder(t))
 	c := b.pastItsPlan(s)
 	b.replacesCard(c, "pm_card_chargeCustomerFail")
@@ -114,50 +111,10 @@ func TestTheLastOverageIsPaidByANewCard(t *testing.T) {
 	})
 	require.NoError(t, b.Advance(30*24*time.Hour)) // the invoice becomes final, and is tried four times
 	s.eventually(func() bool { return owed() == "80 cents, open" && len(s.openAlerts("uncollected")) == 1 })
-	require.Equal(t, plan.Free, c.shownPlan(t).Plan.Type)
+	require.Equal(t, plan.Free, c.account(t).Plan.Type)
 	require.Equal(t, []int64{1000}, b.charged(b.customers(c.id)[0]))
 
 	b.replacesCard(c, "pm_card_mastercard")
 	s.eventually(func() bool { return owed() == "80 cents, paid" && len(s.openAlerts("uncollected")) == 0 })
 	require.Equal(t, []int64{1000, pastCosts}, b.charged(b.customers(c.id)[0]))
-}
-
-// Closing an account charges the current period's overage once and deletes the customer, even if recitald is killed
-// during each change at the provider.
-func TestAClosedAccountIsChargedOnceDespiteKills(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
-	t.Parallel()
-	b, data := openTill(t), dataFolder(t)
-	s := b.serve(data)
-	c := b.pastItsPlan(s)
-	id := b.customers(c.id)[0]
-	at := b.hold(1, true)
-	require.Equal(t, 200, do(t, c.request(http.MethodDelete, "/v1/account", nil)).status)
-	kills := 0
-	s.eventually(func() bool {
-		select {
-		case <-at.reached:
-		default:
-			return s.readLog().accounts[c.id].Closing == account.ErasedOnce
-		}
-		kills++
-		s.kill()
-		at = b.hold(1+kills%2, kills%2 == 0) // one change gets through at least
-		s = b.serve(data)
-		return false
-	})
-	require.Greater(t, kills, 3, "the changes are an item, its invoice, its payment, and two ends")
-	t.Logf("%d kills", kills)
-
-	has, err := b.gateway.Billing(t.Context(), id)
-	require.NoError(t, err)
-	require.True(t, has.Deleted)
-	require.Equal(t, []int64{1000, pastCosts}, b.charged(id))
-	eachEvent(t, s.node(), func(e eventlog.Decoded) {
-		if lost, is := e.Event.(subscription.Lost); is {
-			require.Failf(t, "a loss", "%+v", lost)
-		}
-	})
 }

@@ -3,7 +3,6 @@ package main_test
 import (
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -13,10 +12,24 @@ import (
 	"github.com/recital-tts/recital/internal/standins/sandbox"
 )
 
-func TestARequestIsRepeatedUnderItsKey(t *testing.T) {
+func TestBillingRequests(t *testing.T) {
 	t.Parallel()
-	b := openTill(t)
+	b := openPaymentProvider(t)
 	s := b.serve(dataFolder(t))
+	for _, check := range []struct {
+		name string
+		run  func(*testing.T, *paymentProvider, *server)
+	}{
+		{"input is validated", checkInputs},
+		{"a request is repeated under its key", checkRepetition},
+		{"an upgrade waits for the owner of the card", checkConfirmation},
+		{"a request that is under way is not begun again", checkUnderWay}, // it ends the server
+	} {
+		t.Run(check.name, func(t *testing.T) { check.run(t, b, s) })
+	}
+}
+
+func checkRepetition(t *testing.T, b *paymentProvider, s *server) {
 	c, other := s.openAccount("free"), s.openAccount("free")
 	key := []string{"Idempotency-Key", "order-1"}
 
@@ -33,11 +46,13 @@ func TestARequestIsRepeatedUnderItsKey(t *testing.T) {
 	require.Contains(t, refused.text(), `"loc":["header","idempotency-key"]`)
 	require.NotEqual(t, made.SubscriptionID, other.subscribe(t, "pro", key...).SubscriptionID)
 
-	// an upgrade is charged once
+	// a declined upgrade changes nothing, and a paid one is charged once
+	require.NoError(t, b.FailNextPayment(b.customers(c.id)[0]))
+	c.refused(t, 402, "change-plan", order{"price_id": sandbox.PriceOf("pro")}, `"code":"generic_decline"`)
+	require.Equal(t, sandbox.PriceOf("indie"), b.billing(c.id).Subscriptions[0].Price)
 	upgrade := order{"price_id": sandbox.PriceOf("premium")}
 	for range 3 {
-		answer := c.post(t, "/payments/change-plan", upgrade, "Idempotency-Key", "order-2")
-		require.Equal(t, 200, answer.status, answer.text())
+		answer := requireOK(t, c.post(t, "/payments/change-plan", upgrade, "Idempotency-Key", "order-2"))
 		require.Contains(t, answer.text(), `"upgraded"`)
 	}
 	require.Len(t, b.billing(c.id).Invoices, 2)
@@ -49,12 +64,9 @@ func TestARequestIsRepeatedUnderItsKey(t *testing.T) {
 }
 
 // While a request is under way, its repetition and other requests are refused with 409.
-func TestARequestThatIsUnderWayIsNotBegunAgain(t *testing.T) {
-	t.Parallel()
-	b := openTill(t)
-	s := b.serve(dataFolder(t))
+func checkUnderWay(t *testing.T, b *paymentProvider, s *server) {
 	c := s.openAccount("free")
-	at := b.hold(1, false)
+	reached := b.holdNext()
 	ended := make(chan struct{})
 	ask := c.request(http.MethodPost, "/payments/subscribe", order{"price_id": sandbox.PriceOf("indie")}.encode(),
 		"Idempotency-Key", "order-1").WithContext(t.Context())
@@ -64,7 +76,7 @@ func TestARequestThatIsUnderWayIsNotBegunAgain(t *testing.T) {
 			_ = response.Body.Close()
 		}
 	}()
-	<-at.reached
+	<-reached
 	for name, answer := range map[string]reply{
 		"the same": c.post(t, "/payments/subscribe", order{"price_id": sandbox.PriceOf("indie")}, "Idempotency-Key",
 			"order-1"),
@@ -81,62 +93,6 @@ func TestARequestThatIsUnderWayIsNotBegunAgain(t *testing.T) {
 	<-ended
 }
 
-// A double click charges once.
-func TestDoubleClicksChargeOnce(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
-	t.Parallel()
-	b := openTill(t)
-	s := b.serve(dataFolder(t))
-	c := s.openAccount("free")
-	atOnce := func(path string, o order) {
-		t.Helper()
-		var wait sync.WaitGroup
-		for range 5 {
-			wait.Go(func() {
-				answer := c.post(t, "/payments/"+path, o)
-				if answer.status != 200 && answer.status != 409 {
-					t.Errorf("%d %s", answer.status, answer.text())
-				}
-			})
-		}
-		wait.Wait()
-	}
-	atOnce("subscribe", order{"price_id": sandbox.PriceOf("indie")})
-	require.Len(t, b.billing(c.id).Subscriptions, 1)
-	b.pays(c.subscribe(t, "indie").ClientSecret, "pm_card_visa")
-	c.awaitPlan(t, plan.Indie)
-	atOnce("change-plan", order{"price_id": sandbox.PriceOf("pro")})
-	require.Len(t, b.billing(c.id).Invoices, 2)
-	c.awaitPlan(t, plan.Pro)
-}
-
-func TestADeclinedCardChangesNothing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
-	t.Parallel()
-	b := openTill(t)
-	s := b.serve(dataFolder(t))
-	c := s.openAccount("free")
-	made := c.subscribe(t, "indie")
-	require.Error(t, b.Confirm(made.ClientSecret, "pm_card_chargeDeclined"))
-	require.Equal(t, "incomplete", c.billing(t).status())
-	require.Equal(t, made.SubscriptionID, c.subscribe(t, "indie").SubscriptionID)
-	b.pays(made.ClientSecret, "pm_card_visa")
-	c.awaitPlan(t, plan.Indie)
-
-	require.NoError(t, b.FailNextPayment(b.customers(c.id)[0]))
-	answer := c.post(t, "/payments/change-plan", order{"price_id": sandbox.PriceOf("pro")})
-	require.Equal(t, 402, answer.status, answer.text())
-	require.Contains(t, answer.text(), "The payment was declined")
-	require.Contains(t, answer.text(), `"code":"generic_decline"`)
-	require.Equal(t, sandbox.PriceOf("indie"), *c.billing(t).Subscription.PriceID)
-	require.Equal(t, plan.Indie, c.shownPlan(t).Plan.Type)
-	require.Equal(t, sandbox.PriceOf("indie"), b.billing(c.id).Subscriptions[0].Price)
-}
-
 // askedFor is a 402 reply that asks the owner of a card to confirm a payment.
 type askedFor struct {
 	Error, Code  string
@@ -144,10 +100,7 @@ type askedFor struct {
 }
 
 // With a card that needs confirmation, the plan changes once its owner has confirmed the payment.
-func TestAnUpgradeWaitsForTheOwnerOfTheCard(t *testing.T) {
-	t.Parallel()
-	b := openTill(t)
-	s := b.serve(dataFolder(t))
+func checkConfirmation(t *testing.T, b *paymentProvider, s *server) {
 	c := s.openAccount("free")
 	made := c.subscribe(t, "indie")
 	b.pays(made.ClientSecret, "4000002760003184")
@@ -169,7 +122,7 @@ func TestAnUpgradeWaitsForTheOwnerOfTheCard(t *testing.T) {
 	require.NotNil(t, shown.PendingChange)
 	require.Equal(t, sandbox.PriceOf("pro"), shown.PendingChange.PriceID)
 	require.InDelta(t, b.Now().Add(23*time.Hour).Unix(), shown.PendingChange.ExpiresAt, 120)
-	require.Equal(t, plan.Indie, c.shownPlan(t).Plan.Type)
+	require.Equal(t, plan.Indie, c.account(t).Plan.Type)
 
 	require.NoError(t, b.Authenticate(asked.ClientSecret, true))
 	c.awaitPlan(t, plan.Pro)
@@ -178,12 +131,9 @@ func TestAnUpgradeWaitsForTheOwnerOfTheCard(t *testing.T) {
 }
 
 // Input is validated before the provider is called.
-func TestInputsOfBillingAreChecked(t *testing.T) {
-	t.Parallel()
-	b := openTill(t)
-	s := b.serve(dataFolder(t))
+func checkInputs(t *testing.T, b *paymentProvider, s *server) {
 	c := s.openAccount("free")
-	at := b.hold(0, false)
+	before := b.asked()
 	for path, field := range map[string]string{"subscribe": "price_id", "change-plan": "price_id",
 		"payment-method/replace": "payment_method_id"} {
 		for body, kind := range map[string]string{
@@ -195,5 +145,5 @@ func TestInputsOfBillingAreChecked(t *testing.T) {
 			require.Contains(t, answer.text(), `"type":"`+kind+`"`, "%s %s", path, body)
 		}
 	}
-	require.Empty(t, b.passed(at))
+	require.Equal(t, before, b.asked())
 }

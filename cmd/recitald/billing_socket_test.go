@@ -14,7 +14,7 @@ func TestAnOpenSocketFollowsThePlan(t *testing.T) {
 		t.Skip("one of the longest scenarios")
 	}
 	t.Parallel()
-	b := openTill(t)
+	b := openPaymentProvider(t)
 	s := b.serve(dataFolder(t))
 	c := s.openAccount("free")
 	speak := func() {
@@ -43,5 +43,5 @@ func TestAnOpenSocketFollowsThePlan(t *testing.T) {
 	silent.send(order{"type": "flush", "nonce": 2})
 	silent.until("flush_complete")
 	require.Empty(t, silent.fault)
-	require.Eventually(t, func() bool { return c.shownPlan(t).Usage.Characters == 47 }, patience, pause)
+	require.Eventually(t, func() bool { return c.account(t).Usage.Characters == 47 }, patience, pause)
 }

@@ -8,10 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/domain/alert"
-	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
-	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/providers/payments"
 	"github.com/recital-tts/recital/internal/standins/sandbox"
 )
@@ -20,7 +17,7 @@ import (
 const afterRenewal = 2 * time.Hour
 
 // untilNext advances the provider's clock into the next period of an account.
-func (b *till) untilNext(account string) {
+func (b *paymentProvider) untilNext(account string) {
 	b.t.Helper()
 	require.NoError(b.t, b.Advance(b.billing(account).Subscriptions[0].PeriodEnd.Sub(b.Now())+afterRenewal))
 }
@@ -46,7 +43,7 @@ func planOf(t *testing.T, has payments.Subscription) plan.Type {
 // none.
 func (c customer) disagreement(t *testing.T, has payments.Billing) string {
 	t.Helper()
-	seen, account, is := c.billing(t), c.shownPlan(t), has.Subscriptions[0]
+	seen, account, is := c.billing(t), c.account(t), has.Subscriptions[0]
 	differs := func(what string, ours, theirs any) string {
 		if fmt.Sprint(ours) == fmt.Sprint(theirs) {
 			return ""
@@ -76,7 +73,7 @@ func (c customer) disagreement(t *testing.T, has payments.Billing) string {
 }
 
 // agrees waits until the owner sees the provider's state.
-func (c customer) agrees(t *testing.T, b *till, when string) payments.Billing {
+func (c customer) agrees(t *testing.T, b *paymentProvider, when string) payments.Billing {
 	t.Helper()
 	var has payments.Billing
 	var said string
@@ -97,7 +94,7 @@ func TestAYearOfASubscription(t *testing.T) {
 		t.Skip("one of the longest scenarios")
 	}
 	t.Parallel()
-	b := openTill(t)
+	b := openPaymentProvider(t)
 	s := b.serve(dataFolder(t), "--longest-stream=1s")
 	c := s.openAccount("free")
 	var answer map[string]any
@@ -152,7 +149,7 @@ func TestAYearOfASubscription(t *testing.T) {
 	c.succeeds(t, "cancel", order{}, &answer)
 	has = passes("at the end")
 	require.Equal(t, "canceled", has.Subscriptions[0].Status)
-	require.Equal(t, plan.Free, c.shownPlan(t).Plan.Type)
+	require.Equal(t, plan.Free, c.account(t).Plan.Type)
 
 	// a new subscription follows
 	b.pays(c.subscribe(t, "pro").ClientSecret, "pm_card_visa")
@@ -162,81 +159,4 @@ func TestAYearOfASubscription(t *testing.T) {
 	s.recitalctl("projections", "rebuild", "--all", "--promote")
 	c.agrees(t, b, "after a rebuild")
 	require.Equal(t, 200, do(t, c.request(http.MethodGet, "/v1/account/billing_history", nil)).status)
-}
-
-// An account that does not pay within the grace period falls back to the free plan, and an alert is opened. A later
-// payment restores the plan.
-func TestAnUnpaidSubscriptionLapses(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
-	t.Parallel()
-	b := openTill(t)
-	s := b.serve(dataFolder(t), "--dunning=1s")
-	c := s.openAccount("free")
-	b.pays(c.subscribe(t, "indie").ClientSecret, "pm_card_visa")
-	c.awaitPlan(t, plan.Indie)
-	require.NoError(t, b.FailNextPayment(b.customers(c.id)[0]))
-	b.untilNext(c.id)
-	c.awaitStatus(t, "past_due")
-	c.awaitPlan(t, plan.Free)
-	s.eventually(func() bool {
-		raised := 0
-		eachEvent(t, s.node(), func(e eventlog.Decoded) {
-			if a, is := e.Event.(alert.Raised); is && a.Reason == alert.Unpaid {
-				require.Equal(t, c.id, a.Subject)
-				raised++
-			}
-		})
-		return raised == 1
-	})
-
-	require.NoError(t, b.Advance(8*24*time.Hour))
-	c.awaitStatus(t, "active")
-	c.awaitPlan(t, plan.Indie)
-}
-
-// Overage is on one invoice, in whole units, and is paid.
-func TestOverageIsBilledOnce(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
-	t.Parallel()
-	b := openTill(t)
-	s := b.serve(dataFolder(t))
-	c := s.openAccount("free")
-	b.pays(c.subscribe(t, "indie").ClientSecret, "pm_card_visa")
-	c.awaitPlan(t, plan.Indie)
-	c.uses(t, 202_000)
-	used := c.usage(t)
-
-	// when the period is over
-	b.untilNext(c.id)
-	units := (used - 200_000) / 1000
-	recorded := func() (all []ledger.OverageBilled) {
-		eachEvent(t, s.node(), func(e eventlog.Decoded) {
-			if billed, is := e.Event.(ledger.OverageBilled); is {
-				all = append(all, billed)
-			}
-		})
-		return all
-	}
-	s.eventually(func() bool { return len(recorded()) == 1 })
-	require.Equal(t, units, recorded()[0].Units)
-	require.Equal(t, 5*units, recorded()[0].Amount)
-	require.Zero(t, c.usage(t), "of the new period")
-
-	// then the units are on the next renewal only, because they cost too little for a separate invoice
-	for range 2 {
-		b.untilNext(c.id)
-	}
-	var due, paid []int64
-	for _, i := range c.agrees(t, b, "after two more periods").Invoices {
-		if i.AmountDue != 1000 {
-			due, paid = append(due, i.AmountDue), append(paid, i.AmountPaid)
-		}
-	}
-	require.Equal(t, []int64{1000 + 5*units}, due)
-	require.Equal(t, due, paid)
-	require.Len(t, recorded(), 1)
 }

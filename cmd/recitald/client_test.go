@@ -18,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/http/web/openapi/openapitest"
 )
 
@@ -33,21 +34,31 @@ type customer struct {
 	key    string
 }
 
+// adminRequest returns a request of an operator.
+func (s *server) adminRequest(method, path, body string) *http.Request {
+	request, err := http.NewRequest(method, s.admin+path, strings.NewReader(body))
+	if err != nil {
+		panic(err) // the test's URL is invalid
+	}
+	request.Header.Set("Authorization", "Bearer "+s.secret("operator-token"))
+	request.Header.Set("Content-Type", "application/json")
+	return request
+}
+
 // openAccount opens an account as recitalctl does.
 func (s *server) openAccount(plan string) customer {
 	s.t.Helper()
-	request, err := http.NewRequest(http.MethodPost, s.admin+"/admin/accounts",
-		strings.NewReader(fmt.Sprintf(`{"plan":%q}`, plan)))
-	require.NoError(s.t, err)
-	request.Header.Set("Authorization", "Bearer "+s.secret("operator-token"))
-	request.Header.Set("Content-Type", "application/json")
-	reply := do(s.t, request)
-	require.Equal(s.t, 200, reply.status, reply.text())
+	return s.opened(requireOK(s.t, do(s.t, s.adminRequest(http.MethodPost, "/admin/accounts", `{"plan":"`+plan+`"}`))))
+}
+
+// opened returns the account in the reply to its opening.
+func (s *server) opened(answer reply) customer {
+	s.t.Helper()
 	var opened struct {
 		Account string `json:"account_id"`
 		Key     string `json:"apikey"`
 	}
-	reply.decode(s.t, &opened)
+	answer.decode(s.t, &opened)
 	return customer{server: s, id: opened.Account, key: opened.Key}
 }
 
@@ -152,18 +163,53 @@ func (c customer) post(t *testing.T, path string, o order, headers ...string) re
 	return do(t, c.request(http.MethodPost, path, o.encode(), headers...))
 }
 
+// read decodes the reply to a GET request, which must succeed.
+func (c customer) read(t *testing.T, path string, into any, headers ...string) {
+	t.Helper()
+	requireOK(t, do(t, c.request(http.MethodGet, path, nil, headers...))).decode(t, into)
+}
+
+// requireOK returns a reply, which must have the status 200.
+func requireOK(t *testing.T, answer reply) reply {
+	t.Helper()
+	require.Equal(t, http.StatusOK, answer.status, answer.text())
+	return answer
+}
+
+// accountView is GET /v1/account.
+type accountView struct {
+	Plan struct {
+		Type       plan.Type
+		Limit      *int64 `json:"character_limit"`
+		Commercial bool   `json:"commercial_use_allowed"`
+	}
+	Usage struct {
+		Characters   int64
+		Playground   int64  `json:"playground_characters"`
+		Credit       *int64 `json:"credit_characters"`
+		Instant      int    `json:"instant_voices"`
+		Professional int    `json:"professional_voices"`
+		PeriodEnd    int64  `json:"period_end"`
+	}
+	APIKeys []struct {
+		Masked string
+		Name   *string
+	}
+	SubState          *string `json:"sub_state"`
+	CancelAtPeriodEnd bool    `json:"cancel_at_period_end"`
+	AcceptedTOS       bool    `json:"accepted_tos"`
+}
+
+func (c customer) account(t *testing.T, headers ...string) (shown accountView) {
+	t.Helper()
+	c.read(t, "/v1/account", &shown, headers...)
+	return shown
+}
+
 // usage returns what GET /v1/account shows now, in characters.
 func (c customer) usage(t *testing.T, headers ...string) int64 {
 	t.Helper()
-	answer := do(t, c.request(http.MethodGet, "/v1/account", nil, headers...))
-	require.Equal(t, 200, answer.status, answer.text())
-	var account struct {
-		Usage struct {
-			Characters int64 `json:"characters"`
-		} `json:"usage"`
-	}
-	answer.decode(t, &account)
-	return account.Usage.Characters
+	return c.account(t, headers...).Usage.Characters
 }
 
 // recording is the response of the detailed route.

@@ -40,7 +40,7 @@ func TestOneClockMovesPlansAndTheProvider(t *testing.T) {
 	// a month on the free plan ends without a notice from the provider
 	now := s.advance("745h")
 	require.Zero(t, c.usage(t))
-	require.Greater(t, c.shownPlan(t).Usage.PeriodEnd, now.Unix())
+	require.Greater(t, c.account(t).Usage.PeriodEnd, now.Unix())
 	speaks()
 
 	// a cancelled plan ends on time, even if all webhooks are lost
@@ -51,7 +51,7 @@ func TestOneClockMovesPlansAndTheProvider(t *testing.T) {
 	c.succeeds(t, "cancel", order{}, &answer)
 	s.recitalctl("sandbox", "webhooks", "--lose", "100")
 	s.advance("745h")
-	require.Equal(t, plan.Free, c.shownPlan(t).Plan.Type)
+	require.Equal(t, plan.Free, c.account(t).Plan.Type)
 	speaks()
 	s.recitalctl("sandbox", "webhooks")
 
@@ -62,19 +62,19 @@ func TestOneClockMovesPlansAndTheProvider(t *testing.T) {
 	require.NoError(t, json.Unmarshal(s.recitalctl("sandbox", "customers", "--format", "json"), &customers))
 	require.Len(t, customers, 1)
 	s.recitalctl("sandbox", "fail-next-payment", customers[0].Customer)
-	end := time.Unix(c.shownPlan(t).Usage.PeriodEnd, 0)
+	end := time.Unix(c.account(t).Usage.PeriodEnd, 0)
 	now = s.advance((end.Sub(s.advance("0s")) + 2*time.Hour).Round(time.Second).String())
 	c.awaitStatus(t, "past_due")
-	require.Equal(t, plan.Pro, c.shownPlan(t).Plan.Type)
+	require.Equal(t, plan.Pro, c.account(t).Plan.Type)
 	s.advance("48h")
 	c.awaitPlan(t, plan.Free)
 
 	// a crash does not set the clock back, and keys stay valid
-	shown := c.shownPlan(t)
+	shown := c.account(t)
 	s.kill()
 	s = start(t, data, "--engines=1", "--dunning=48h")
 	c = c.at(s)
 	require.GreaterOrEqual(t, s.advance("0s").Sub(now), 48*time.Hour)
-	require.Equal(t, shown, c.shownPlan(t))
+	require.Equal(t, shown, c.account(t))
 	speaks()
 }

@@ -341,7 +341,7 @@ func TestTheConsoleTakesCardsAtStripe(t *testing.T) {
 		t.Skip("one of the longest scenarios")
 	}
 	t.Parallel()
-	b := openTill(t)
+	b := openPaymentProvider(t)
 	var secret string
 	payments := 0
 	provider := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

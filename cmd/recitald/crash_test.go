@@ -1,9 +1,7 @@
 package main_test
 
 import (
-	"maps"
 	"net/http"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -50,70 +48,6 @@ func TestNothingAcknowledgedIsLostWhenRecitaldIsKilled(t *testing.T) {
 	requireCounts(t, customers[0])
 }
 
-func TestRecitaldContinuesWhenPostgresIsKilled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
-	t.Parallel()
-	// given active clients
-	s, customers, whole, load := underLoad(t)
-
-	// when Postgres is killed
-	before, killed := load.clean(), s.postmaster()
-	killed.kill(t)
-
-	// then clients are served again, without a restart of recitald
-	asked := map[int]bool{}
-	s.eventually(func() bool {
-		asked[once(t, customers[0].request(http.MethodGet, "/v1/account", nil)).status] = true
-		return load.clean() >= before+enough && !killed.lives()
-	})
-	attempts := load.stop()
-	require.False(t, s.hasEnded())
-	require.NotEqual(t, killed.pid, s.postmaster().pid)
-
-	// and in the meantime no client got 401 for a valid key
-	require.Subset(t, []int{200, 503}, slices.Collect(maps.Keys(asked)))
-	for _, a := range attempts {
-		require.NotEqual(t, 401, a.status)
-	}
-	whole.requireWhole(t, attempts)
-	books := s.requireSettledBooks()
-	books.requireFair(t, attempts)
-	books.requireAccountShows(t, customers...)
-	requireCounts(t, customers[0])
-}
-
-func TestRecitaldContinuesWhenEnginesAreKilled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
-	t.Parallel()
-	// given active clients
-	s, customers, whole, load := underLoad(t, "--engines=2")
-
-	// when the engines are killed, each after the previous one was replaced
-	killed := s.workers("engine")
-	require.Len(t, killed, 2)
-	for _, engine := range killed {
-		engine.kill(t)
-		s.eventually(func() bool { return !engine.lives() && len(s.workers("engine")) == 2 })
-	}
-
-	// then no client gets an incomplete reply without noticing, and all continue
-	before := load.clean()
-	s.eventually(func() bool { return load.clean() >= before+enough })
-	s.requireFewFailed(load, whole, customers...)
-}
-
-func TestAKilledCodecInterruptsOnlyItsStreams(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
-	t.Parallel()
-	codecCostsItsStreamsAlone(t, process.kill)
-}
-
 // underLoad starts recitald with active clients and returns when some were served. It also returns the audio that they
 // must get.
 func underLoad(t *testing.T, flags ...string) (s *server, customers []customer, whole complete, l *load) {
@@ -127,9 +61,9 @@ func underLoad(t *testing.T, flags ...string) (s *server, customers []customer, 
 }
 
 // codecCostsItsStreamsAlone checks that the failure of a codec interrupts only its streams.
-func codecCostsItsStreamsAlone(t *testing.T, fail func(process, *testing.T), flags ...string) {
+func codecCostsItsStreamsAlone(t *testing.T, fail func(process, *testing.T)) {
 	// given streams of both codecs
-	s := start(t, dataFolder(t), append(flags, "--codecs=2")...)
+	s := start(t, dataFolder(t), "--codecs=2")
 	c := s.openAccount("indie")
 	whole := listen(t, s.operator(), long())
 	var streams []*held

@@ -3,7 +3,6 @@ package main_test
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"strings"
@@ -37,16 +36,9 @@ func (s *server) tool(args ...string) *exec.Cmd {
 // creditLeft returns the remaining credit in GET /v1/account, in characters.
 func (c customer) creditLeft(t *testing.T) int64 {
 	t.Helper()
-	answer := do(t, c.request(http.MethodGet, "/v1/account", nil))
-	require.Equal(t, 200, answer.status, answer.text())
-	var account struct {
-		Usage struct {
-			Credit *int64 `json:"credit_characters"`
-		} `json:"usage"`
-	}
-	answer.decode(t, &account)
-	require.NotNil(t, account.Usage.Credit)
-	return *account.Usage.Credit
+	left := c.account(t).Usage.Credit
+	require.NotNil(t, left)
+	return *left
 }
 
 func TestAFreeAccountAtItsLimitUsesItsCredit(t *testing.T) {
@@ -61,10 +53,16 @@ func TestAFreeAccountAtItsLimitUsesItsCredit(t *testing.T) {
 		return c.post(t, bytesRoute, order{"text": prose(characters), "voice": "leah", "speed": 2}).status
 	}
 
-	// given a free account that has used up its characters
+	// given a free account that has used up its characters: a request that exceeds them is refused and not billed, and a
+	// smaller one is served
 	for range 3 {
-		require.Equal(t, 200, say(5_000))
+		require.Equal(t, 200, say(4_000))
 	}
+	for _, route := range []string{bytesRoute, detailedRoute} {
+		requirePaymentRequired(t, c, route, order{"text": prose(4_000), "voice": "leah"})
+	}
+	require.EqualValues(t, 12_000, c.usage(t))
+	require.Equal(t, 200, say(3_000))
 	require.Equal(t, 402, say(2))
 	require.Zero(t, c.creditLeft(t))
 
@@ -101,6 +99,31 @@ func TestAFreeAccountAtItsLimitUsesItsCredit(t *testing.T) {
 	require.Equal(t, 402, say(2))
 	require.Contains(t, fmt.Sprint(s.requireSettledBooks().rows()), " free 15000 16000 0 1000 0",
 		"used by key and by session, granted and left")
+}
+
+// requirePaymentRequired checks the refusal in both dialects.
+func requirePaymentRequired(t *testing.T, c customer, route string, o order) {
+	t.Helper()
+	old := c.post(t, route, o)
+	require.Equal(t, 402, old.status)
+	require.Equal(t, "application/json", old.header.Get("Content-Type"))
+	var flat map[string]any
+	old.decode(t, &flat)
+	message := flat["error"]
+	require.IsType(t, "", message)
+	require.NotEmpty(t, message)
+	require.Len(t, flat, 1)
+
+	recent := c.post(t, route, o, "lmnt-version", "1.1")
+	require.Equal(t, 402, recent.status)
+	var envelope map[string]any
+	recent.decode(t, &envelope)
+	require.Equal(t, map[string]any{
+		"type":       "error",
+		"error":      map[string]any{"type": "payment_required_error", "message": message},
+		"request_id": recent.header.Get("request-id"),
+	}, envelope)
+	require.NotEmpty(t, envelope["request_id"])
 }
 
 // A paid account uses credit before overage is billed, and an account without a limit keeps it.

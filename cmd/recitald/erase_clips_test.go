@@ -14,31 +14,40 @@ import (
 	"github.com/recital-tts/recital/domain/account"
 	clips "github.com/recital-tts/recital/domain/clip"
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
 )
+
+// saveWithoutAudio appends the event of a clip without audio, and returns its stream.
+func (s *server) saveWithoutAudio(
+	log *esdb.Client, registry *eventlog.Registry, c customer,
+) (stream string, err error) {
+	id, err := clips.DrawID(rand.Reader)
+	if err != nil {
+		return "", err
+	}
+	stream = clips.Stream(id)
+	now := time.Now().UTC()
+	meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: now}
+	events, err := registry.Encode(uuid.New(), 0, meta, clips.Saved{
+		Clip: id, Account: c.id, Voice: "leah", Speed: 1, MediaType: "audio/mpeg", Blob: stream + "." +
+			strings.Repeat("0", 64), Bytes: 1, Sealed: []byte{1}, At: now,
+	})
+	if err == nil {
+		_, err = log.Append(s.t.Context(), stream, eventlog.NoStream, events)
+	}
+	return stream, err
+}
 
 // saveMany appends events of clips without audio.
 func (s *server) saveMany(c customer, count int) {
 	s.t.Helper()
 	log, registry := s.openLog()
 	defer log.Close()
-	now := time.Now().UTC()
-	meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: now}
 	var saving errgroup.Group
 	saving.SetLimit(32)
 	for range count {
 		saving.Go(func() error {
-			id, err := clips.DrawID(rand.Reader)
-			if err != nil {
-				return err
-			}
-			stream := clips.Stream(id)
-			events, err := registry.Encode(uuid.New(), 0, meta, clips.Saved{
-				Clip: id, Account: c.id, Voice: "leah", Speed: 1, MediaType: "audio/mpeg", Blob: stream + "." +
-					strings.Repeat("0", 64), Bytes: 1, Sealed: []byte{1}, At: now,
-			})
-			if err == nil {
-				_, err = log.Append(s.t.Context(), stream, eventlog.NoStream, events)
-			}
+			_, err := s.saveWithoutAudio(log, registry, c)
 			return err
 		})
 	}

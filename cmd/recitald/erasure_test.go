@@ -196,7 +196,7 @@ func TestNothingPersonalRemainsOfAClosedAccount(t *testing.T) {
 		browser    = "ZyzzoBrowser/77.5 (Erasureland; Gerät)"
 		cardJSON   = `"4242"`
 	)
-	b := openTill(t)
+	b := openPaymentProvider(t)
 	data := dataFolder(t)
 	earlier := b.serve(data)
 	recorded := earlier.reference(t, "wav", 400)

@@ -21,8 +21,7 @@ func TestFeedbackIsStoredEncrypted(t *testing.T) {
 	}
 
 	synthesised := func(c customer) string {
-		spoken := c.post(t, bytesRoute, order{"text": "Hello.", "voice": "leah"})
-		require.Equal(t, 200, spoken.status)
+		spoken := requireOK(t, c.post(t, bytesRoute, order{"text": "Hello.", "voice": "leah"}))
 		return spoken.header.Get("X-Generation-Id")
 	}
 

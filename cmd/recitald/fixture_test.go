@@ -45,9 +45,7 @@ type keptClip struct{ ID, Text, SHA256 string }
 // usedPeriods returns the periods of the billing history with usage.
 func (c customer) usedPeriods(t *testing.T) (used []map[string]any) {
 	t.Helper()
-	answer := do(t, c.request(http.MethodGet, "/v1/account/billing_history", nil))
-	require.Equal(t, 200, answer.status, answer.text())
-	answer.decode(t, &used)
+	c.read(t, "/v1/account/billing_history", &used)
 	return slices.DeleteFunc(used, func(period map[string]any) bool { return period["chars_used"] == 0.0 })
 }
 
@@ -76,8 +74,7 @@ func TestWriteTheFixture(t *testing.T) {
 	revoked := c.newKey(t, "")
 	require.Equal(t, 200, revoked.revokeKey(t).status)
 	voice := c.readyVoice(t, s.reference(t, "webm", 150))
-	answer := c.post(t, bytesRoute, order{"text": prose(50), "voice": voice.ID})
-	require.Equal(t, 200, answer.status, answer.text())
+	requireOK(t, c.post(t, bytesRoute, order{"text": prose(50), "voice": voice.ID}))
 
 	// when its answers are recorded
 	s.eventually(func() bool { return c.usage(t) == 150 && len(c.billing(t).Invoices) == 1 })
@@ -92,8 +89,7 @@ func TestWriteTheFixture(t *testing.T) {
 	answers, err := json.MarshalIndent(told, "", "  ")
 	require.NoError(t, err)
 	token := s.secret("operator-token")
-	keyring := fetch(t, http.MethodGet, s.admin+"/admin/backup/keyring", "Authorization", "Bearer "+token)
-	require.Equal(t, 200, keyring.status, keyring.text())
+	keyring := requireOK(t, fetch(t, http.MethodGet, s.admin+"/admin/backup/keyring", "Authorization", "Bearer "+token))
 	s.interrupt()
 	s.awaitEnd()
 
@@ -208,8 +204,7 @@ func (s *server) keeps(told promised) {
 	shown.PreviewURL = told.Voice.PreviewURL // has the address of the server
 	require.Equal(t, told.Voice, shown)
 	require.Contains(t, do(t, c.request(http.MethodGet, voiceRoute+"/list", nil)).text(), told.Voice.ID)
-	spoken := c.post(t, bytesRoute, order{"text": prose(50), "voice": told.Voice.ID})
-	require.Equal(t, 200, spoken.status, spoken.text())
+	spoken := requireOK(t, c.post(t, bytesRoute, order{"text": prose(50), "voice": told.Voice.ID}))
 	require.NotEmpty(t, spoken.body)
 
 	c.awaitStatus(t, "active")
@@ -221,5 +216,5 @@ func (s *server) keeps(told promised) {
 		invoices = append(invoices, invoice.ID)
 	}
 	require.Subset(t, invoices, told.Invoices)
-	require.EqualValues(t, "indie", c.shownPlan(t).Plan.Type)
+	require.EqualValues(t, "indie", c.account(t).Plan.Type)
 }

@@ -234,8 +234,7 @@ func TestTheSameSeedGivesTheSameBytes(t *testing.T) {
 			require.True(t, bytes.Equal(answer.body, ask(seed).body))
 			query := url.Values{"text": {threeSentences}, "voice": {"leah"}, "format": {string(format)}, "temperature": {"2"},
 				"seed": {seed}}
-			got := do(t, c.request(http.MethodGet, detailedRoute+"?"+query.Encode(), nil))
-			require.Equal(t, 200, got.status, got.text())
+			got := requireOK(t, do(t, c.request(http.MethodGet, detailedRoute+"?"+query.Encode(), nil)))
 			require.True(t, bytes.Equal(answer.body, got.body))
 
 			// and another seed results in other audio

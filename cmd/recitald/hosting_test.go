@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -25,8 +24,7 @@ func (s *server) installs(projects ...string) (config, code string) {
 		strings.NewReader(url.Values{"projects": {strings.Join(projects, ",")}}.Encode()))
 	require.NoError(s.t, err)
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	answer := do(s.t, request)
-	require.Equal(s.t, 200, answer.status)
+	answer := requireOK(s.t, do(s.t, request))
 	var made struct {
 		Config string `json:"configurationId"`
 		Code   string `json:"code"`
@@ -44,8 +42,7 @@ func (c customer) tryHosting(t *testing.T, what string, form url.Values) reply {
 
 func (c customer) hosts(t *testing.T, what string, form url.Values) (answer map[string]any) {
 	t.Helper()
-	got := c.tryHosting(t, what, form)
-	require.Equal(t, 200, got.status, got.text())
+	got := requireOK(t, c.tryHosting(t, what, form))
 	require.NoError(t, json.Unmarshal(got.body, &answer))
 	return answer
 }
@@ -96,13 +93,7 @@ func TestKeysForHostedProjects(t *testing.T) {
 
 func (c customer) keyNames(t *testing.T) (names []string) {
 	t.Helper()
-	var account struct {
-		Keys []struct{ Name *string } `json:"apikeys"`
-	}
-	answer := do(t, c.request(http.MethodGet, "/v1/account", nil))
-	require.Equal(t, 200, answer.status, answer.text())
-	require.NoError(t, json.Unmarshal(answer.body, &account))
-	for _, key := range account.Keys {
+	for _, key := range c.account(t).APIKeys {
 		if key.Name == nil {
 			key.Name = new(string)
 		}
@@ -156,53 +147,4 @@ func TestALimitOfThePlatformReachesTheClient(t *testing.T) {
 	logged := read(t, s.log)
 	require.NotContains(t, logged, "hosted-secret")
 	require.NotContains(t, logged, code)
-}
-
-// An addition that a kill interrupts is completed by the next recitald. An account that is closed during an outage of
-// the platform leaves no keys there once the platform is back.
-func TestInterruptedHostingRequestsAreCompleted(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
-	t.Parallel()
-	platform, flags := openPlatform(t)
-	data := dataFolder(t)
-	s := start(t, data, flags...)
-	c := s.openAccount("indie")
-	config, code := platform.Install("", "site", "shop")
-	c.hosts(t, "projects", url.Values{"config_id": {config}, "code": {code}})
-	c.hosts(t, "env_vars", url.Values{"config_id": {config}, "add_project_names": {"shop"}})
-
-	reached, release := platform.Hold()
-	go func() {
-		answer, err := http.DefaultClient.Do(c.request(http.MethodPost, "/v1/account/hosting/env_vars",
-			strings.NewReader(url.Values{"config_id": {config}, "add_project_names": {"site"}}.Encode()), "Content-Type",
-			"application/x-www-form-urlencoded"))
-		if err == nil {
-			_ = answer.Body.Close()
-		}
-	}()
-	<-reached
-	s.kill()
-	release()
-
-	s = start(t, data, flags...)
-	c = c.at(s)
-	require.Eventually(t, func() bool { return len(c.keyNames(t)) == 3 }, patience, pause,
-		"the key was created, and the platform may have it")
-	require.Eventually(t, func() bool {
-		return c.hosts(t, "env_vars", url.Values{"config_id": {config}, "add_project_names": {"site"}})["success"] == true
-	}, patience, time.Second, "the lease of the killed recitald expires")
-	for _, variables := range platform.Variables(config) {
-		holder := customer{server: s, key: variables[0].Value}
-		require.Len(t, holder.keyNames(t), 3, "each project has a key that is valid")
-	}
-	require.Len(t, platform.Variables(config), 2)
-	require.ElementsMatch(t, []string{"", "shop", "site"}, c.keyNames(t), "one key for each")
-
-	for range 2 {
-		platform.Fail(hostingplatform.Fault{Status: 503})
-	}
-	require.Equal(t, 200, do(t, c.request(http.MethodDelete, "/v1/account", nil)).status)
-	require.Eventually(t, func() bool { return len(platform.Variables(config)) == 0 }, patience, time.Second)
 }

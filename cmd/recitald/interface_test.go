@@ -98,8 +98,7 @@ func (s *server) description() description {
 	s.t.Helper()
 	request, err := http.NewRequest(http.MethodGet, s.address+"/openapi.json", nil)
 	require.NoError(s.t, err)
-	got := do(s.t, request)
-	require.Equal(s.t, 200, got.status)
+	got := requireOK(s.t, do(s.t, request))
 	var d description
 	got.decode(s.t, &d)
 	return d

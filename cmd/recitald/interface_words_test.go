@@ -15,8 +15,7 @@ func (s *server) documentAt(path string) (document map[string]any) {
 	s.t.Helper()
 	request, err := http.NewRequest(http.MethodGet, s.address+path, nil)
 	require.NoError(s.t, err)
-	got := do(s.t, request)
-	require.Equal(s.t, 200, got.status)
+	got := requireOK(s.t, do(s.t, request))
 	require.NoError(s.t, json.Unmarshal(got.body, &document))
 	return document
 }

@@ -56,9 +56,8 @@ func TestJapaneseIsRead(t *testing.T) {
 // timed returns the words of a text with their times.
 func (c customer) timed(t *testing.T, text, language string) []foundWord {
 	t.Helper()
-	answer := c.post(t, detailedRoute,
-		order{"text": text, "voice": "leah", "language": language, "return_timestamps": true})
-	require.Equal(t, 200, answer.status, answer.text())
+	answer := requireOK(t, c.post(t, detailedRoute,
+		order{"text": text, "voice": "leah", "language": language, "return_timestamps": true}))
 	var detailed struct{ Durations []foundWord }
 	answer.decode(t, &detailed)
 	return detailed.Durations

@@ -3,6 +3,9 @@ package main_test
 import (
 	"encoding/json"
 	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -74,7 +77,11 @@ func TestAPostgresWithoutTheKeyringOfTheLogIsNotUsed(t *testing.T) {
 	require.Equal(t, 200, c.post(t, bytesRoute, order{"text": prose(60), "voice": "leah", "debug": true}).status)
 	s.eventually(func() bool { return c.clips(t).TotalClips == 2 })
 	require.Equal(t, prose(60), *c.clips(t).Clips[0].Text)
-	require.Nil(t, c.clips(t).Clips[1].Text)
+	lost := c.clips(t).Clips[1]
+	require.Nil(t, lost.Text)
+	require.Equal(t, 404, fetch(t, http.MethodGet, lost.URL).status)
+	require.Equal(t, 200, do(t, c.request(http.MethodDelete, "/v1/account/clip/"+lost.ID, nil)).status)
+	require.Len(t, s.blobFiles(), 1)
 
 	// and the log records the operator and the reason, once
 	s.recitalctl("keyring", "abandon", known, "--reason", "The backup is lost")
@@ -96,6 +103,16 @@ func TestAPostgresWithoutTheKeyringOfTheLogIsNotUsed(t *testing.T) {
 	s.interrupt()
 	s = start(t, data)
 	s.eventually(s.isReady)
+
+	// but not with another master key
+	s.interrupt()
+	require.NoError(t, os.WriteFile(filepath.Join(data, "master-key"), []byte(strings.Repeat("ab", 32)), 0o600))
+	refused := prepare(t, data)
+	refused.launch([]string{"--http-addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--data-dir=" + data})
+	t.Cleanup(refused.kill)
+	refused.awaitEnd()
+	require.Error(t, refused.err)
+	require.Contains(t, read(t, refused.log), "another master key")
 }
 
 // The rows of another installation are never served.

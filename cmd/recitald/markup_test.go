@@ -41,8 +41,7 @@ func TestMarkupSteersSpeech(t *testing.T) {
 
 	// and the clip has the markup
 	answer = c.post(t, bytesRoute, order{"text": document, "voice": "leah", "debug": true})
-	clip := do(t, c.request("GET", "/v1/account/clip/"+answer.header.Get("x-clip-id"), nil))
-	require.Equal(t, 200, clip.status, clip.text())
+	clip := requireOK(t, do(t, c.request("GET", "/v1/account/clip/"+answer.header.Get("x-clip-id"), nil)))
 	var saved struct{ Text string }
 	clip.decode(t, &saved)
 	require.Equal(t, document, saved.Text)

@@ -76,8 +76,7 @@ func requireAnswers(t *testing.T, s *server) {
 	t.Helper()
 	for path, want := range map[string]string{"/health_check": `{"status":"ok"}`, "/ready_check": `{"status":"ready"}`,
 		"/v1/damage_report": `{"red_alerts":[]}`} {
-		answer := do(t, s.operator().request(http.MethodGet, path, nil))
-		require.Equal(t, 200, answer.status)
+		answer := requireOK(t, do(t, s.operator().request(http.MethodGet, path, nil)))
 		require.JSONEq(t, want, answer.text())
 	}
 }

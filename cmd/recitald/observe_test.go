@@ -45,6 +45,10 @@ func (s *server) mix(t *testing.T) *mixedRun {
 	for i := range 2 {
 		m.stray(t, i)
 	}
+	m.loseAStream(m.customer, private+" is interrupted.")
+	exceeded := m.openAccount("free")
+	most := order{"text": strings.Repeat(private+" is long. ", 180), "voice": "leah", "speed": 2}
+	m.eventually(func() bool { return exceeded.post(t, detailedRoute, most).status == 402 })
 	return m
 }
 
@@ -89,8 +93,7 @@ func (m *mixedRun) browse(t *testing.T) {
 	v := m.person()
 	v.signIn(strings.ToLower(private) + "@example.com")
 	require.Equal(t, 200, v.speak(private+" speaks in the playground.").status)
-	made := v.get(m.address + "/v1/account/new_api_key")
-	require.Equal(t, 200, made.status)
+	made := requireOK(t, v.get(m.address+"/v1/account/new_api_key"))
 	var key struct {
 		Key string `json:"apikey"`
 	}
@@ -100,6 +103,20 @@ func (m *mixedRun) browse(t *testing.T) {
 		m.secrets = append(m.secrets, cookie.Value)
 	}
 	require.Equal(t, 200, v.get(m.address+"/v1/account/sessions").status)
+}
+
+// loseAStream kills the codecs during a reply.
+func (s *server) loseAStream(c customer, text string) {
+	s.t.Helper()
+	request := order{"text": strings.Repeat(text+" ", 90), "voice": "leah", "format": "pcm_s16le"}
+	response, err := slowly().Do(c.request(http.MethodPost, bytesRoute, request.encode()))
+	require.NoError(s.t, err)
+	defer response.Body.Close()
+	require.Equal(s.t, 200, response.StatusCode)
+	for _, codec := range s.workers("codec") {
+		codec.kill(s.t)
+	}
+	s.eventually(func() bool { return len(s.workers("codec")) > 0 })
 }
 
 // stray makes the requests of a stranger with a number.
@@ -118,6 +135,7 @@ func (m *mixedRun) stray(t *testing.T, number int) {
 			"application/json"),
 		c.request(http.MethodPost, bytesRoute, order{"text": mark, "voice": "leah"}.encode(), "Content-Type",
 			"application/json", "Idempotency-Key", mark),
+		c.request(http.MethodPost, bytesRoute, strings.NewReader(`{"text":"`+mark)),
 		customer{server: m.server, key: mark}.request(http.MethodGet, "/v1/account", nil),
 	} {
 		require.NotZero(t, do(t, request).status)
@@ -265,11 +283,12 @@ func requireFigures(t *testing.T, figures map[string]*dto.MetricFamily) {
 		// Each stranger synthesises once, and once with an unknown voice.
 		{"recital_speech_syntheses_total", "kind=streamed outcome=done", 2 + strangers, 2 + strangers},
 		{"recital_speech_syntheses_total", "kind=streamed outcome=refused", strangers, strangers},
-		{"recital_speech_syntheses_total", "kind=collected outcome=done", 1, 1},
+		// Four long ones exceed the quota but for a rest.
+		{"recital_speech_syntheses_total", "kind=collected outcome=done", 1 + 4, 1 + 4},
 		{"recital_speech_syntheses_total", "kind=unit outcome=done", 1, 10},
 		{"recital_speech_first_audio_seconds", "format=mp3 kind=streamed", 2 + strangers, 2 + strangers},
 		{"recital_speech_first_audio_seconds", "format=mp3 kind=unit", 1, 10},
-		{"recital_speech_characters_total", "kind=collected", 53, 53},
+		{"recital_speech_characters_total", "kind=collected", 53 + 4*3600, 53 + 4*3600},
 		{"recital_payment_notices_total", "endpoint=payments signature=forged", 1, 1},
 		{"recital_provider_request_seconds", "provider=payments status=2xx", 1, 1000},
 		{"recital_provider_request_seconds", "provider=hosting status=2xx", 2, 1000},

@@ -44,8 +44,7 @@ func TestOpenAIsFormatsAreHeardWhole(t *testing.T) {
 			plain := order{"model": "aurora", "input": threeSentences, "voice": "alloy", "response_format": name}
 
 			// when a text is synthesised, then the audio has the requested format and is charged
-			answer := account.bearer(t, plain)
-			require.Equal(t, 200, answer.status, answer.text())
+			answer := requireOK(t, account.bearer(t, plain))
 			require.Equal(t, c.contentType, answer.header.Get("Content-Type"))
 			require.Empty(t, answer.header.Get("x-warning"))
 			requireSpeech(t, spec, answer.body, lasts)
@@ -53,8 +52,7 @@ func TestOpenAIsFormatsAreHeardWhole(t *testing.T) {
 
 			// and the same holds for events
 			plain["stream_format"] = "sse"
-			answer = account.bearer(t, plain)
-			require.Equal(t, 200, answer.status, answer.text())
+			answer = requireOK(t, account.bearer(t, plain))
 			require.Equal(t, "text/event-stream", answer.header.Get("Content-Type"))
 			sound, pieces, charged := readEvents(t, answer.body)
 			requireSpeech(t, spec, sound, lasts)
@@ -118,8 +116,7 @@ func TestWarningsAndErrorsOfOpenAIsClients(t *testing.T) {
 		"instructions: they are ignored":          {"instructions": "Speak like a pirate."},
 		"speed: it is limited to 2":               {"speed": 4},
 	} {
-		answer := speaks(more)
-		require.Equal(t, 200, answer.status, answer.text())
+		answer := requireOK(t, speaks(more))
 		require.Equal(t, warning, answer.header.Get("x-warning"))
 		require.NotEmpty(t, answer.body)
 	}
@@ -154,8 +151,7 @@ func TestOpenAIsClientsSpeakWithTheirOwnVoicesByName(t *testing.T) {
 		return c.bearer(t, order{"model": "aurora", "input": "Hello.", "voice": voice, "response_format": "pcm"})
 	}
 	for _, voice := range []any{"Mine", "mine", order{"id": "Mine"}, mine.ID, order{"id": mine.ID}} {
-		answer := speaks(voice)
-		require.Equal(t, 200, answer.status, answer.text())
+		answer := requireOK(t, speaks(voice))
 		require.NotEmpty(t, answer.body)
 	}
 

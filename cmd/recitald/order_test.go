@@ -98,7 +98,6 @@ func (s *server) metrics() string {
 	request, err := http.NewRequest(http.MethodGet, s.admin+"/metrics", http.NoBody)
 	require.NoError(s.t, err)
 	request.Header.Set("Authorization", "Bearer "+s.secret("auditor-token"))
-	answer := do(s.t, request)
-	require.Equal(s.t, 200, answer.status)
+	answer := requireOK(s.t, do(s.t, request))
 	return answer.text()
 }

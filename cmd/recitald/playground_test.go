@@ -76,17 +76,11 @@ func TestSynthesesInABrowserArePlaygroundUsage(t *testing.T) {
 	g.speakOver("By key, too.", key)
 
 	// then that is playground usage
-	var shown struct {
-		Usage struct {
-			Characters           int64
-			PlaygroundCharacters int64 `json:"playground_characters"`
-			PeriodEnd            int64 `json:"period_end"`
-		}
-	}
+	var shown accountView
 	_, text := g.asked(http.MethodGet, "/v1/account", nil, browser)
 	require.NoError(t, json.Unmarshal(text, &shown))
 	require.EqualValues(t, len("By key.")+len("By key, too."), shown.Usage.Characters)
-	require.EqualValues(t, len("Streamed.")+len("Whole.")+len("Over a socket."), shown.Usage.PlaygroundCharacters)
+	require.EqualValues(t, len("Streamed.")+len("Whole.")+len("Over a socket."), shown.Usage.Playground)
 
 	// and so it is in the usage histories
 	var periods, days []map[string]any
@@ -94,7 +88,7 @@ func TestSynthesesInABrowserArePlaygroundUsage(t *testing.T) {
 	require.NoError(t, json.Unmarshal(text, &periods))
 	require.Equal(t, []map[string]any{{
 		"plan": "free", "period_end": float64(shown.Usage.PeriodEnd),
-		"chars_used": float64(shown.Usage.Characters), "playground_chars_used": float64(shown.Usage.PlaygroundCharacters),
+		"chars_used": float64(shown.Usage.Characters), "playground_chars_used": float64(shown.Usage.Playground),
 	}}, periods)
 	_, text = g.asked(http.MethodGet, "/v1/account/daily_usage_history", nil, key)
 	require.NoError(t, json.Unmarshal(text, &days))
@@ -105,7 +99,7 @@ func TestSynthesesInABrowserArePlaygroundUsage(t *testing.T) {
 		sum["playground"] += day["playground_chars_used"].(float64)
 	}
 	require.Equal(t, map[string]float64{"api": float64(shown.Usage.Characters),
-		"playground": float64(shown.Usage.PlaygroundCharacters)}, sum)
+		"playground": float64(shown.Usage.Playground)}, sum)
 	var keys []map[string]any
 	_, text = g.asked(http.MethodGet, "/v1/account/key_usage", nil, key)
 	require.NoError(t, json.Unmarshal(text, &keys))

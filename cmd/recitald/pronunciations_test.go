@@ -22,8 +22,7 @@ type pronunciation struct {
 // pronounces puts an entry into the account's list.
 func (c customer) pronounces(t *testing.T, entry order) (kept pronunciation) {
 	t.Helper()
-	answer := do(t, c.request("PUT", pronunciationsRoute, entry.encode()))
-	require.Equal(t, 200, answer.status, answer.text())
+	answer := requireOK(t, do(t, c.request("PUT", pronunciationsRoute, entry.encode())))
 	require.NotEmpty(t, answer.header.Get("x-recital-position"))
 	answer.decode(t, &kept)
 	return kept
@@ -32,13 +31,11 @@ func (c customer) pronounces(t *testing.T, entry order) (kept pronunciation) {
 // lists returns a page of the account's list and the total number of entries.
 func (c customer) lists(t *testing.T, query string) ([]pronunciation, int) {
 	t.Helper()
-	answer := do(t, c.request("GET", pronunciationsRoute+query, nil))
-	require.Equal(t, 200, answer.status, answer.text())
 	var page struct {
 		Pronunciations []pronunciation
 		Total          int
 	}
-	answer.decode(t, &page)
+	c.read(t, pronunciationsRoute+query, &page)
 	return page.Pronunciations, page.Total
 }
 

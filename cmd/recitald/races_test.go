@@ -30,47 +30,6 @@ func (c customer) tryNewKey(t *testing.T) (key customer, status int) {
 	return customer{server: c.server, id: c.id, key: made.APIKey}, answer.status
 }
 
-// No key outlives its account, even if it is created during the closing.
-func TestClosingDuringTheCreationOfKeys(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
-	t.Parallel()
-	s := share(t)
-	for range 4 {
-		// given an account with many keys
-		c := s.openAccount("free")
-		var lock sync.Mutex
-		all := []customer{c}
-		create := func(int) {
-			key, status := c.tryNewKey(t)
-			require.Contains(t, []int{200, 401, 403}, status)
-			if status == 200 {
-				lock.Lock()
-				defer lock.Unlock()
-				all = append(all, key)
-			}
-		}
-		atOnce(60, create)
-
-		// when it is closed while more keys are created
-		atOnce(31, func(i int) {
-			if i > 0 {
-				create(i)
-				return
-			}
-			require.Equal(t, 200, do(t, c.request(http.MethodDelete, "/v1/account", nil)).status)
-		})
-
-		// then no key is accepted, and the log has none
-		require.GreaterOrEqual(t, len(all), 61)
-		for _, key := range all {
-			require.Equal(t, 401, key.asks(t))
-		}
-		require.Empty(t, s.readLog().accounts[c.id].Keys)
-	}
-}
-
 func TestLimitsHoldForConcurrentCreations(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -90,7 +49,7 @@ func TestLimitsHoldForConcurrentCreations(t *testing.T) {
 			}
 		})
 		require.EqualValues(t, 100, made.Load())
-		require.Len(t, c.owner(t).APIKeys, 100)
+		require.Len(t, c.account(t).APIKeys, 100)
 	})
 
 	t.Run("sessions", func(t *testing.T) {
@@ -112,9 +71,6 @@ func TestLimitsHoldForConcurrentCreations(t *testing.T) {
 	})
 
 	t.Run("voices", func(t *testing.T) {
-		if testing.Short() {
-			t.Skip("voices take long to make")
-		}
 		c, recording := s.openAccount("free"), s.reference(t, "mp3", 150)
 		var made, refused atomic.Int64
 		try := func(int) {

@@ -90,8 +90,7 @@ func TestAFrozenInstanceAcceptsNoRevokedKey(t *testing.T) {
 		// when an instance is frozen for longer than it may trust its state, and a key is revoked meanwhile
 		procfstest.Stop(t, second.command.Process.Pid)
 		over := time.After(200 * time.Millisecond) // twice as long
-		revoked := do(t, c.request(http.MethodDelete, "/v1/account/api_key/"+account.MaskAPIKey(c.key), nil))
-		require.Equal(t, 200, revoked.status, revoked.text())
+		requireOK(t, do(t, c.request(http.MethodDelete, "/v1/account/api_key/"+account.MaskAPIKey(c.key), nil)))
 		<-over
 		require.NoError(t, syscall.Kill(second.command.Process.Pid, syscall.SIGCONT))
 
@@ -130,23 +129,6 @@ func TestWhilePostgresHangs(t *testing.T) {
 	s.eventually(func() bool {
 		return !slices.ContainsFunc(backends, process.lives) && len(s.missing()) == 0 && c.usageKnown(t)
 	})
-}
-
-func TestAnUnreachablePostgresIsReported(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
-	t.Parallel()
-	s := start(t, dataFolder(t))
-	s.eventually(func() bool { return len(s.missing()) == 0 })
-	postmaster := s.postmaster()
-	procfstest.Stop(t, postmaster.pid) // it starts no new backend
-	for _, backend := range childrenOf(postmaster.pid) {
-		_ = syscall.Kill(backend.pid, syscall.SIGKILL) // existing connections are lost, and no new one can be made
-	}
-	s.eventually(s.lacks("Postgres"))
-	_ = syscall.Kill(postmaster.pid, syscall.SIGCONT) // it may have been replaced
-	s.eventually(func() bool { return len(s.missing()) == 0 })
 }
 
 func (c customer) usageKnown(t *testing.T) bool {

@@ -29,38 +29,6 @@ func (c customer) asks(t *testing.T) int {
 	return do(t, c.request(http.MethodGet, "/v1/account", nil)).status
 }
 
-func TestAKeyRevokedOnOneInstanceIsRefusedByTheOther(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
-	t.Parallel()
-	on := outsideServices(t)
-	here, there := on.launchTwo(t)
-	for range 5 {
-		// given a key that the other instance has cached
-		c := here.openAccount("indie")
-		there.eventually(func() bool { return c.at(there).asks(t) == 200 })
-		for range 3 {
-			require.Equal(t, 200, c.at(there).asks(t))
-		}
-
-		// when it is revoked
-		revoked := c.revokeKey(t)
-		require.Equal(t, 200, revoked.status, revoked.text())
-		require.JSONEq(t, `{"success":true}`, revoked.text())
-
-		// then both refuse it, permanently
-		require.Eventually(t, func() bool { return c.at(there).asks(t) == 401 }, patience, time.Millisecond)
-		for range 3 {
-			require.Equal(t, 401, c.asks(t))
-			require.Equal(t, 401, c.at(there).asks(t))
-		}
-	}
-	for _, s := range []*server{here, there} {
-		require.NotContains(t, read(t, s.log), "rk_")
-	}
-}
-
 func TestStreamsEndWhenTheirKeyIsRevokedOnAnotherInstance(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
@@ -81,7 +49,11 @@ func TestStreamsEndWhenTheirKeyIsRevokedOnAnotherInstance(t *testing.T) {
 	// when the key is revoked on the other instance
 	require.Equal(t, 200, c.revokeKey(t).status)
 
-	// then the sockets report it and are closed, each in its dialect
+	// then both instances refuse it
+	there.eventually(func() bool { return c.at(there).asks(t) == 401 })
+	require.Equal(t, 401, c.asks(t))
+
+	// and the sockets report it and are closed, each in its dialect
 	told, code := typed.lastWords()
 	require.Equal(t, websocket.ClosePolicyViolation, code)
 	require.Contains(t, told, `"type":"authentication_error"`)
@@ -107,6 +79,9 @@ func TestStreamsEndWhenTheirKeyIsRevokedOnAnotherInstance(t *testing.T) {
 	other.say("Others go on.", 2)
 	other.send(order{"type": "finish"})
 	require.Equal(t, websocket.CloseNormalClosure, other.end())
+	for _, s := range []*server{here, there} {
+		require.NotContains(t, read(t, s.log), "rk_")
+	}
 }
 
 func TestARevokedKeyStaysRevokedWhenRecitaldStartsAgain(t *testing.T) {

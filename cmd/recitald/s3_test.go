@@ -2,11 +2,8 @@ package main_test
 
 import (
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -39,8 +36,7 @@ func TestClipsInS3ArePlayedByEveryInstanceAndSpeechOutlivesTheStore(t *testing.T
 	ask := order{"text": "Zyzzogeton walks by the river, and sings.", "voice": "leah", "format": "wav", "debug": true}
 
 	// given a clip that was saved on one instance, then the other plays it, whole and in ranges
-	saved := c.post(t, detailedRoute, ask)
-	require.Equal(t, 200, saved.status, saved.text())
+	saved := requireOK(t, c.post(t, detailedRoute, ask))
 	require.NotEmpty(t, saved.header.Get("X-Clip-Id"))
 	var r recording
 	saved.decode(t, &r)
@@ -62,8 +58,7 @@ func TestClipsInS3ArePlayedByEveryInstanceAndSpeechOutlivesTheStore(t *testing.T
 	store.Kill()
 
 	// then speech continues, and the clip is reported as not saved
-	unsaved := c.post(t, detailedRoute, ask)
-	require.Equal(t, 200, unsaved.status, unsaved.text())
+	unsaved := requireOK(t, c.post(t, detailedRoute, ask))
 	require.Empty(t, unsaved.header.Get("X-Clip-Id"))
 	require.True(t, first.isReady())
 	require.EqualValues(t, 0, first.figure("recital_blob_store_answers"))
@@ -75,8 +70,7 @@ func TestClipsInS3ArePlayedByEveryInstanceAndSpeechOutlivesTheStore(t *testing.T
 	// when it is back, then clips are saved and played again, by both
 	store.Restart(t)
 	first.eventually(func() bool {
-		again := c.post(t, detailedRoute, ask)
-		require.Equal(t, 200, again.status)
+		again := requireOK(t, c.post(t, detailedRoute, ask))
 		return again.header.Get("X-Clip-Id") != ""
 	})
 	require.EqualValues(t, 1, first.figure("recital_blob_store_answers"))
@@ -143,21 +137,6 @@ func TestABackupIsRestoredIntoS3(t *testing.T) {
 	c.at(second).lacksClip(t, deleted)
 }
 
-func TestABucketThatIsNotThereStopsTheStart(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
-	t.Parallel()
-	store := s3test.Start(t)
-	on := outsideServices(t)
-	s := on.launchIn(t, newFolder(t), "--blobs="+strings.Replace(s3test.URL(store.Address(), "clips"), s3test.Bucket,
-		"nowhere", 1),
-		"--s3-access-key="+s3test.AccessKey, "--s3-secret-key="+s3test.SecretKey)
-	s.awaitEnd()
-	require.Error(t, s.err)
-	require.Contains(t, read(t, s.log), "the bucket nowhere cannot be used: NoSuchBucket (404)")
-}
-
 // filesBelow returns the paths of the files below a folder, none if it is missing.
 func filesBelow(t *testing.T, folder string) (files []string) {
 	t.Helper()
@@ -171,33 +150,4 @@ func filesBelow(t *testing.T, folder string) (files []string) {
 		require.NoError(t, err)
 	}
 	return files
-}
-
-// Go's HTTP client logs unsolicited responses with the standard logger.
-func TestUnsolicitedResponsesOfAStoreAreNotLogged(t *testing.T) {
-	t.Parallel()
-	const said = "zyzzogeton-said-unasked"
-	running, hungUp := make(chan struct{}), make(chan struct{}, 100)
-	store := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		conn, _, err := w.(http.Hijacker).Hijack()
-		if err != nil {
-			return
-		}
-		defer conn.Close()
-		const list = "<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>"
-		fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/xml\r\nContent-Length: %d\r\n\r\n%s", len(list), list)
-		<-running // the connection is idle
-		fmt.Fprintf(conn, "%s\r\n", said)
-		_, _ = io.Copy(io.Discard, conn) // until the client hangs up
-		hungUp <- struct{}{}
-	}))
-	defer store.Close()
-	s := outsideServices(t).launchIn(t, newFolder(t), "--blobs="+s3test.URL(strings.TrimPrefix(store.URL, "http://"),
-		"clips"),
-		"--s3-access-key="+s3test.AccessKey, "--s3-secret-key="+s3test.SecretKey)
-	s.awaitRunning()
-	close(running)
-	<-hungUp
-	s.interrupt()
-	require.NotContains(t, read(t, s.log), said)
 }

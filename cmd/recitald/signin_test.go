@@ -78,8 +78,7 @@ func (v *person) signIn(email string) string {
 // account returns the account of the person's session.
 func (v *person) account(email string) string {
 	v.t.Helper()
-	valid := v.get(v.server.address + "/auth/oauth/validate")
-	require.Equal(v.t, http.StatusOK, valid.status, valid.text())
+	valid := requireOK(v.t, v.get(v.server.address+"/auth/oauth/validate"))
 	var who struct {
 		ID, Name, Email string
 		Picture         *string `json:"profile_picture"`
@@ -104,19 +103,16 @@ func TestAPersonSignsInAndAnSDKWorksWithTheirKey(t *testing.T) {
 	id := v.signIn("ada@example.com")
 
 	// then the person creates a key, and an SDK can use it
-	made := v.get(s.address + "/v1/account/new_api_key")
-	require.Equal(t, http.StatusOK, made.status, made.text())
+	made := requireOK(t, v.get(s.address+"/v1/account/new_api_key"))
 	var key struct{ APIKey string }
 	made.decode(t, &key)
 	c := customer{server: s, id: id, key: key.APIKey}
-	spoken := c.post(t, bytesRoute, order{"text": "Hello.", "voice": "leah"})
-	require.Equal(t, http.StatusOK, spoken.status, spoken.text())
+	requireOK(t, c.post(t, bytesRoute, order{"text": "Hello.", "voice": "leah"}))
 	require.EqualValues(t, 6, c.usage(t))
 
 	// and signing out ends the session, but not the key
 	old := v.client.Jar.Cookies(mustParse(s.address))
-	out := v.get(s.address + "/auth/oauth/logout")
-	require.Equal(t, http.StatusOK, out.status, out.text())
+	requireOK(t, v.get(s.address+"/auth/oauth/logout"))
 	require.Equal(t, http.StatusUnauthorized, v.get(s.address+"/auth/oauth/validate").status)
 	v.client.Jar.SetCookies(mustParse(s.address), old)
 	s.eventually(func() bool { return v.get(s.address+"/auth/oauth/validate").status == http.StatusUnauthorized })
@@ -146,13 +142,11 @@ func TestAFreePeriodSurvivesClosing(t *testing.T) {
 	s := share(t)
 	v := s.person()
 	first := v.signIn("emmy@example.com")
-	speech := v.speak(strings.Repeat("word ", 20))
-	require.Equal(t, http.StatusOK, speech.status, speech.text())
+	requireOK(t, v.speak(strings.Repeat("word ", 20)))
 	used, end := v.used()
 	require.EqualValues(t, 100, used)
 
-	closed := v.do(http.MethodDelete, s.address+"/v1/account", nil)
-	require.Equal(t, http.StatusOK, closed.status, closed.text())
+	closed := requireOK(t, v.do(http.MethodDelete, s.address+"/v1/account", nil))
 	require.Contains(t, closed.header.Get("Set-Cookie"), "svc-session=;", "the cookie of a closed account is cleared")
 	s.eventually(func() bool { return v.get(s.address+"/v1/account").status == http.StatusUnauthorized })
 
@@ -186,17 +180,9 @@ func (v *person) speak(text string) reply {
 // used returns the characters used in the current period, of either kind, and the period's end.
 func (v *person) used() (characters, end int64) {
 	v.t.Helper()
-	got := v.get(v.server.address + "/v1/account")
-	require.Equal(v.t, http.StatusOK, got.status, got.text())
-	var account struct {
-		Usage struct {
-			Characters int64 `json:"characters"`
-			Playground int64 `json:"playground_characters"`
-			End        int64 `json:"period_end"`
-		} `json:"usage"`
-	}
-	got.decode(v.t, &account)
-	return account.Usage.Characters + account.Usage.Playground, account.Usage.End
+	var shown accountView
+	requireOK(v.t, v.get(v.server.address+"/v1/account")).decode(v.t, &shown)
+	return shown.Usage.Characters + shown.Usage.Playground, shown.Usage.PeriodEnd
 }
 
 // Signing in and out works in a browser, and scripts cannot read the cookie.

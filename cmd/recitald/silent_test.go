@@ -15,8 +15,7 @@ func TestATextThatCannotBeSpokenIsFree(t *testing.T) {
 	const warning = "text: there is nothing in it that can be spoken"
 	for _, text := range []string{"  \n ", "\u200b\u200d", "… — ?!"} {
 		for _, route := range []string{bytesRoute, detailedRoute, "/speech/beta/synthesize"} {
-			answer := c.post(t, route, order{"text": text, "voice": "leah", "format": "wav"})
-			require.Equal(t, 200, answer.status, answer.text())
+			answer := requireOK(t, c.post(t, route, order{"text": text, "voice": "leah", "format": "wav"}))
 			require.Equal(t, warning, answer.header.Get("x-warning"), "%q, %s", text, route)
 			require.NotEmpty(t, answer.body)
 		}
@@ -37,8 +36,7 @@ func TestALanguageWithoutAVoiceIsSpokenByItsNeighbourOrNamesIt(t *testing.T) {
 	speak := func(language string) reply {
 		return c.post(t, bytesRoute, order{"text": "Bos días.", "voice": "leah", "format": "wav", "language": language})
 	}
-	answer := speak("gl")
-	require.Equal(t, 200, answer.status, answer.text())
+	answer := requireOK(t, speak("gl"))
 	require.Equal(t, "language: Galician is spoken as Spanish", answer.header.Get("x-warning"))
 	answer = speak("lo")
 	require.Equal(t, 422, answer.status)

@@ -15,12 +15,12 @@ import (
 	"time"
 )
 
-// longestErrand is the time after which a request counts as hanging.
-const longestErrand = 2 * time.Minute
+// longestRequest is the time after which a request counts as hanging.
+const longestRequest = 2 * time.Minute
 
-// ask executes an errand over HTTP on a new connection.
-func (e errand) ask() outcome {
-	o := outcome{errand: e, result: hungUp}
+// ask executes a request over HTTP on a new connection.
+func (e soakRequest) ask() outcome {
+	o := outcome{soakRequest: e, result: hungUp}
 	conn, err := e.connect()
 	if err != nil {
 		o.result = "not connected"
@@ -58,7 +58,7 @@ func (e errand) ask() outcome {
 }
 
 // read reads the body according to the client's manner.
-func (e errand) read(conn *net.TCPConn, response *http.Response, o outcome) outcome {
+func (e soakRequest) read(conn *net.TCPConn, response *http.Response, o outcome) outcome {
 	var err error
 	switch e.manner {
 	case leaves, resets:
@@ -111,7 +111,7 @@ func (o outcome) possiblySaved() outcome {
 	return o
 }
 
-func (e errand) deleteClip(id string, o outcome) outcome {
+func (e soakRequest) deleteClip(id string, o outcome) outcome {
 	response, err := http.DefaultClient.Do(e.customer.request(http.MethodDelete, "/v1/account/clip/"+id, nil))
 	if err != nil {
 		o.result = "clip not deleted"
@@ -127,8 +127,8 @@ func (e errand) deleteClip(id string, o outcome) outcome {
 	return o
 }
 
-// connect returns a connection that fails if the errand hangs.
-func (e errand) connect() (*net.TCPConn, error) {
+// connect returns a connection that fails if the request hangs.
+func (e soakRequest) connect() (*net.TCPConn, error) {
 	address := strings.TrimPrefix(e.customer.server.address, "http://")
 	dialer := &net.Dialer{}
 	if e.manner == slow {
@@ -138,7 +138,7 @@ func (e errand) connect() (*net.TCPConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := conn.SetDeadline(time.Now().Add(longestErrand)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(longestRequest)); err != nil {
 		return nil, err
 	}
 	return conn.(*net.TCPConn), nil
@@ -158,8 +158,8 @@ func readSlowly(from io.Reader) error {
 	}
 }
 
-// request returns the errand's request.
-func (e errand) request() *http.Request {
+// request returns the HTTP request.
+func (e soakRequest) request() *http.Request {
 	fields := order{"text": e.text}
 	for name, value := range e.order {
 		fields[name] = value

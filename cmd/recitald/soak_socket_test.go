@@ -13,9 +13,9 @@ import (
 	"github.com/fasthttp/websocket"
 )
 
-// converse executes an errand over a socket, in one of the three dialects.
-func (e errand) converse() outcome {
-	o := outcome{errand: e, most: e.characters()}
+// converse executes a request over a socket, in one of the three dialects.
+func (e soakRequest) converse() outcome {
+	o := outcome{soakRequest: e, most: e.characters()}
 	var conn *net.TCPConn
 	dialer := websocket.Dialer{NetDialContext: func(context.Context, string, string) (net.Conn, error) {
 		var err error
@@ -48,7 +48,7 @@ func (e errand) converse() outcome {
 }
 
 // listen reads the session until its end or until the client disconnects.
-func (e errand) listen(ws *websocket.Conn, conn *net.TCPConn, script []line, o outcome) outcome {
+func (e soakRequest) listen(ws *websocket.Conn, conn *net.TCPConn, script []line, o outcome) outcome {
 	if e.manner == impatient {
 		<-time.After(e.patience)
 		o.result = hungUp
@@ -114,7 +114,7 @@ type line struct {
 }
 
 // script returns all messages of a client, from its first to the last.
-func (e errand) script() (script []line) {
+func (e soakRequest) script() (script []line) {
 	opening := order{"X-API-Key": e.customer.key}
 	for name, value := range e.order {
 		opening[name] = value
@@ -145,7 +145,7 @@ func (e errand) script() (script []line) {
 }
 
 // word returns a message in the client's dialect.
-func (e errand) word(what, text string, nonce int64) order {
+func (e soakRequest) word(what, text string, nonce int64) order {
 	switch {
 	case what == "text" && e.way == "socket C":
 		return order{"type": "text", "text": text}

@@ -82,10 +82,10 @@ func newSoak(t *testing.T, server *server, plans ...string) *soak {
 	return s
 }
 
-// run executes a number of errands, and kills a worker before every twentieth.
-func (s *soak) run(errands int) {
+// run executes a number of requests, and kills a worker before every twentieth.
+func (s *soak) run(requests int) {
 	s.t.Helper()
-	begun, queue := time.Now(), make(chan errand)
+	begun, queue := time.Now(), make(chan soakRequest)
 	var clients sync.WaitGroup
 	for range soakClients {
 		clients.Go(func() {
@@ -97,11 +97,11 @@ func (s *soak) run(errands int) {
 			}
 		})
 	}
-	for i := range errands {
+	for i := range requests {
 		if i%20 == 19 {
 			s.killWorker()
 		}
-		queue <- s.drawErrand()
+		queue <- s.drawRequest()
 		if i%500 == 499 {
 			s.t.Logf("%d requests after %s, %d processes killed, %s", i+1, time.Since(begun).Round(time.Second), len(s.killed),
 				s.takeStock())

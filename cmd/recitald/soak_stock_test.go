@@ -17,30 +17,25 @@ type stock struct {
 	goroutines  int
 	descriptors int
 	memory      int // bytes of stacks, and of the heap after the last collection
-	resident    int // bytes, including memory that the system has not reclaimed yet
-	ofWorkers   int // resident bytes of all workers
 }
 
 func (s stock) String() string {
-	return fmt.Sprintf("%d workers with %d MiB, %d goroutines, %d descriptors, %d MiB of heap and stacks, %d MiB resident",
-		len(s.workers), s.ofWorkers>>20, s.goroutines, s.descriptors, s.memory>>20, s.resident>>20)
+	return fmt.Sprintf("%d workers, %d goroutines, %d descriptors, %d MiB of heap and stacks", len(s.workers),
+		s.goroutines, s.descriptors, s.memory>>20)
 }
 
 func (s *soak) takeStock() (now stock) {
 	s.t.Helper()
 	for _, w := range s.server.speechWorkers() {
 		now.workers = append(now.workers, w.args[len(w.args)-1])
-		now.ofWorkers += residentBytes(w.pid)
 	}
 	slices.Sort(now.workers)
-	pid := s.server.command.Process.Pid
-	descriptors, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	descriptors, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", s.server.command.Process.Pid))
 	require.NoError(s.t, err)
 	now.goroutines, now.descriptors = int(s.server.figure("go_goroutines")), len(descriptors)
 	// The next collection happens when the heap has grown by gogc per cent.
 	left := s.server.figure("go_memstats_next_gc_bytes") / (1 + s.server.figure("go_gc_gogc_percent")/100)
 	now.memory = int(left + s.server.figure("go_memstats_stack_inuse_bytes"))
-	now.resident = residentBytes(pid)
 	return now
 }
 
@@ -131,17 +126,6 @@ func childrenOf(pid int) (children []process) {
 		}
 	}
 	return children
-}
-
-// residentBytes returns the RSS of a process (proc_pid_statm(5)), 0 if it has exited.
-func residentBytes(pid int) int {
-	statm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
-	fields := strings.Fields(string(statm))
-	if len(fields) < 2 {
-		return 0
-	}
-	pages, _ := strconv.Atoi(fields[1])
-	return pages * os.Getpagesize()
 }
 
 // figure returns a metric's value, summed over its labels.

@@ -24,12 +24,16 @@ func (p process) stop(t *testing.T) {
 	}
 }
 
-func TestAStalledCodecInterruptsOnlyItsStreams(t *testing.T) {
+func TestACodecThatFailsInterruptsOnlyItsStreams(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one of the longest scenarios")
 	}
-	t.Parallel()
-	codecCostsItsStreamsAlone(t, process.stop)
+	for name, fail := range map[string]func(process, *testing.T){"killed": process.kill, "stalled": process.stop} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			codecCostsItsStreamsAlone(t, fail)
+		})
+	}
 }
 
 func TestASocketReportsTheDeathOfItsCodec(t *testing.T) {

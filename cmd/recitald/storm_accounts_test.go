@@ -1,11 +1,9 @@
 package main_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/recital-tts/recital/domain/account"
@@ -14,9 +12,9 @@ import (
 // revocationTakes is longer than a revocation takes to reach the other instances.
 const revocationTakes = time.Second
 
-// locksmith checks keys: a key is valid from its creation until its revocation.
-type locksmith struct {
-	visitor
+// keyChecker checks keys: a key is valid from its creation until its revocation.
+type keyChecker struct {
+	stormClient
 	first    customer
 	good     []customer
 	revoked  []revokedKey
@@ -28,11 +26,11 @@ type revokedKey struct {
 	since time.Time
 }
 
-func newLocksmith(at *server, v visitor) *locksmith {
-	return &locksmith{visitor: v, first: at.openAccount("indie")}
+func newKeyChecker(at *server, v stormClient) *keyChecker {
+	return &keyChecker{stormClient: v, first: at.openAccount("indie")}
 }
 
-func (p *locksmith) work(at *server, r *rand.Rand) error {
+func (p *keyChecker) work(at *server, r *rand.Rand) error {
 	switch r.IntN(6) {
 	case 0:
 		p.open(at)
@@ -48,43 +46,19 @@ func (p *locksmith) work(at *server, r *rand.Rand) error {
 		return nil
 	}
 	if key := p.revoked[r.IntN(len(p.revoked))]; time.Since(key.since) > revocationTakes {
-		return p.requireRevoked(key.on(at))
+		return p.requireRevoked(key.at(at))
 	}
 	return nil
 }
 
-func (k revokedKey) on(s *server) customer { return k.customer.at(s) }
-
 // open opens an account. It ignores an account without a reply.
-func (p *locksmith) open(at *server) {
-	if c, opened := p.openAccount(at); opened {
+func (p *keyChecker) open(at *server) {
+	if c, opened := p.openAccount(at, "indie"); opened {
 		p.good = append(p.good, c)
 	}
 }
 
-// openAccount opens an account with a key.
-func (v visitor) openAccount(at *server) (c customer, ok bool) {
-	request, err := http.NewRequest(http.MethodPost, at.admin+"/admin/accounts", strings.NewReader(`{"plan":"indie"}`))
-	if err != nil {
-		panic(err) // the address is invalid
-	}
-	request.Header.Set("Authorization", "Bearer "+at.secret("operator-token"))
-	request.Header.Set("Content-Type", "application/json")
-	answer, err := v.ask(request)
-	if err != nil || answer.status != http.StatusOK {
-		return customer{}, false
-	}
-	var opened struct {
-		Account string `json:"account_id"`
-		Key     string `json:"apikey"`
-	}
-	if json.Unmarshal(answer.body, &opened) != nil {
-		return customer{}, false
-	}
-	return customer{server: at, id: opened.Account, key: opened.Key}, true
-}
-
-func (p *locksmith) revoke(at *server, r *rand.Rand) {
+func (p *keyChecker) revoke(at *server, r *rand.Rand) {
 	if len(p.good) < 3 {
 		return
 	}
@@ -100,45 +74,39 @@ func (p *locksmith) revoke(at *server, r *rand.Rand) {
 }
 
 // requireGood returns an error if a key is refused. Other failures of an instance do not count.
-func (p *locksmith) requireGood(c customer) error {
-	answer, err := p.ask(c.request(http.MethodGet, "/v1/account", nil))
-	if err == nil && answer.status == http.StatusUnauthorized {
-		return fmt.Errorf("a key of %s that was not revoked is refused: %s", c.id, answer.text())
+func (p *keyChecker) requireGood(c customer) error {
+	if p.asks(c) == http.StatusUnauthorized {
+		return fmt.Errorf("a key of %s that was not revoked is refused", c.id)
 	}
 	return nil
 }
 
-func (p *locksmith) requireRevoked(c customer) error {
-	answer, err := p.ask(c.request(http.MethodGet, "/v1/account", nil))
-	if err == nil && answer.status == http.StatusOK {
+func (p *keyChecker) requireRevoked(c customer) error {
+	if p.asks(c) == http.StatusOK {
 		return fmt.Errorf("the revoked key of %s is accepted", c.id)
 	}
 	return nil
 }
 
-func (p *locksmith) settle([]*server, books) error { return nil }
-
-func (p *locksmith) check(at *server, b books) error {
+func (p *keyChecker) check(at *server, b books) error {
 	for _, c := range append(p.good, p.first) {
 		if !b.accounts[c.id].Exists() {
 			return fmt.Errorf("the account %s is lost", c.id)
 		}
-		if answer, err := p.ask(c.at(at).request(http.MethodGet, "/v1/account", nil)); err != nil ||
-			answer.status != http.StatusOK {
-			return fmt.Errorf("the key of %s is refused: %d %v", c.id, answer.status, err)
+		if status := p.asks(c.at(at)); status != http.StatusOK {
+			return fmt.Errorf("the key of %s is refused: %d", c.id, status)
 		}
 	}
 	for _, key := range p.revoked {
-		if answer, err := p.ask(key.on(at).request(http.MethodGet, "/v1/account", nil)); err != nil ||
-			answer.status != http.StatusUnauthorized {
-			return fmt.Errorf("the revoked key of %s gets %d %v", key.id, answer.status, err)
+		if status := p.asks(key.at(at)); status != http.StatusUnauthorized {
+			return fmt.Errorf("the revoked key of %s gets %d", key.id, status)
 		}
 	}
 	return nil
 }
 
-func (p *locksmith) customers() []customer { return append([]customer{p.first}, p.good...) }
+func (p *keyChecker) customers() []customer { return append([]customer{p.first}, p.good...) }
 
-func (p *locksmith) String() string {
-	return fmt.Sprintf("locksmith: %d keys good, %d revoked, %d doubtful", len(p.good)+1, len(p.revoked), p.doubtful)
+func (p *keyChecker) String() string {
+	return fmt.Sprintf("keys: %d keys good, %d revoked, %d doubtful", len(p.good)+1, len(p.revoked), p.doubtful)
 }

@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -20,17 +19,17 @@ import (
 	"github.com/recital-tts/recital/internal/standins/sandbox"
 )
 
-// subscriber checks billing: a request that is repeated under its key until it is answered is carried out once, and all
-// instances show the provider's state.
-type subscriber struct {
-	visitor
-	till     *till
-	accounts []*subscribing
+// billingChecker checks billing: a request that is repeated under its key until it is answered is carried out once, and
+// all instances show the provider's state.
+type billingChecker struct {
+	stormClient
+	provider *paymentProvider
+	accounts []*billedAccount
 	requests int
 }
 
-// subscribing is an account on its way through storySteps.
-type subscribing struct {
+// billedAccount is an account on its way through storySteps.
+type billedAccount struct {
 	customer
 	done    int    // steps that are answered
 	key     string // of the next one
@@ -56,42 +55,29 @@ var storySteps = []storyStep{
 	{path: "change-plan", price: "premium", on: "premium", invoices: 3},
 }
 
-func newSubscriber(till *till, v visitor) *subscriber { return &subscriber{visitor: v, till: till} }
+func newBillingChecker(provider *paymentProvider, v stormClient) *billingChecker {
+	return &billingChecker{stormClient: v, provider: provider}
+}
 
-func (p *subscriber) work(at *server, r *rand.Rand) error {
-	p.till.SetWebhookURL(at.address + "/payments/webhook")
+func (p *billingChecker) work(at *server, r *rand.Rand) error {
+	p.provider.SetWebhookURL(at.address + "/payments/webhook")
 	if len(p.accounts) == 0 || r.IntN(4) == 0 && p.accounts[len(p.accounts)-1].done == len(storySteps) {
-		return p.open(at)
+		p.open(at)
+		return nil
 	}
 	_, err := p.goOn(at, p.accounts[len(p.accounts)-1])
 	return err
 }
 
 // open opens an account. It ignores an account without a reply.
-func (p *subscriber) open(at *server) error {
-	request, err := http.NewRequest(http.MethodPost, at.admin+"/admin/accounts", strings.NewReader(`{"plan":"free"}`))
-	if err != nil {
-		return err
+func (p *billingChecker) open(at *server) {
+	if c, opened := p.openAccount(at, "free"); opened {
+		p.accounts = append(p.accounts, &billedAccount{customer: c, key: uuid.NewString()})
 	}
-	request.Header.Set("Authorization", "Bearer "+at.secret("operator-token"))
-	request.Header.Set("Content-Type", "application/json")
-	answer, err := p.ask(request)
-	if err != nil || answer.status != http.StatusOK {
-		return nil
-	}
-	var opened struct {
-		Account string `json:"account_id"`
-		Key     string `json:"apikey"`
-	}
-	if json.Unmarshal(answer.body, &opened) == nil {
-		p.accounts = append(p.accounts, &subscribing{customer: customer{id: opened.Account, key: opened.Key},
-			key: uuid.NewString()})
-	}
-	return nil
 }
 
 // goOn makes the next request of an account, or repeats an unanswered one. It reports whether there is an answer.
-func (p *subscriber) goOn(at *server, a *subscribing) (bool, error) {
+func (p *billingChecker) goOn(at *server, a *billedAccount) (bool, error) {
 	if err := p.pay(a); err != nil {
 		return false, err
 	}
@@ -123,18 +109,18 @@ func (p *subscriber) goOn(at *server, a *subscribing) (bool, error) {
 }
 
 // pay pays the first invoice of an account.
-func (p *subscriber) pay(a *subscribing) error {
+func (p *billingChecker) pay(a *billedAccount) error {
 	if a.secret == "" || a.settled {
 		return nil
 	}
-	if err := p.till.Confirm(a.secret, "pm_card_visa"); err != nil {
+	if err := p.provider.Confirm(a.secret, "pm_card_visa"); err != nil {
 		return fmt.Errorf("the first invoice of %s cannot be paid: %w", a.id, err)
 	}
 	a.settled = true
 	return nil
 }
 
-func (p *subscriber) settle(at []*server, _ books) error {
+func (p *billingChecker) settle(at []*server, _ books) error {
 	for _, a := range p.accounts {
 		for end := time.Now().Add(calm); ; time.Sleep(2 * pause) {
 			answered, err := p.goOn(at[0], a)
@@ -152,7 +138,7 @@ func (p *subscriber) settle(at []*server, _ books) error {
 	return nil
 }
 
-func (p *subscriber) check(at *server, _ books) error {
+func (p *billingChecker) check(at *server, _ books) error {
 	for _, a := range p.accounts {
 		if err := p.checkOne(at, a); err != nil {
 			return fmt.Errorf("the account %s after %d steps: %w", a.id, a.done, err)
@@ -161,18 +147,18 @@ func (p *subscriber) check(at *server, _ books) error {
 	return nil
 }
 
-func (p *subscriber) checkOne(at *server, a *subscribing) error {
+func (p *billingChecker) checkOne(at *server, a *billedAccount) error {
 	is := storySteps[a.done-1]
-	customers := p.till.customers(a.id)
+	customers := p.provider.customers(a.id)
 	if len(customers) != 1 {
 		return fmt.Errorf("it has %d customers", len(customers))
 	}
-	has, err := p.till.gateway.Billing(p.till.t.Context(), customers[0])
+	has, err := p.provider.gateway.Billing(p.provider.t.Context(), customers[0])
 	if err != nil {
 		return err
 	}
 	var seen overview
-	var account shownPlan
+	var account accountView
 	if err := errors.Join(p.read(a.at(at), "/payments/billing", &seen),
 		p.read(a.at(at), "/v1/account", &account)); err != nil {
 		return err
@@ -192,40 +178,29 @@ func (p *subscriber) checkOne(at *server, a *subscribing) error {
 	return nil
 }
 
-func (p *subscriber) read(c customer, path string, into any) error {
-	answer, err := p.ask(c.request(http.MethodGet, path, nil))
-	if err != nil {
-		return err
-	}
-	if answer.status != http.StatusOK {
-		return fmt.Errorf("%s returns %d %s", path, answer.status, answer.text())
-	}
-	return json.Unmarshal(answer.body, into)
-}
-
-func (p *subscriber) customers() (all []customer) {
+func (p *billingChecker) customers() (all []customer) {
 	for _, a := range p.accounts {
 		all = append(all, a.customer)
 	}
 	return all
 }
 
-func (p *subscriber) String() string {
+func (p *billingChecker) String() string {
 	answered := 0
 	for _, a := range p.accounts {
 		answered += a.done
 	}
-	return fmt.Sprintf("subscriber: %d accounts, %d requests, %d of them answered", len(p.accounts), p.requests, answered)
+	return fmt.Sprintf("billing: %d accounts, %d requests, %d of them answered", len(p.accounts), p.requests, answered)
 }
 
-// secure serves the till over TLS, which instances in mode prod require. They trust its certificate by an environment
-// variable.
-func (b *till) secure(t *testing.T) {
+// secure serves the provider over TLS, which instances in mode prod require. They trust its certificate by an
+// environment variable.
+func (b *paymentProvider) secure(t *testing.T) {
 	t.Helper()
 	front := httptest.NewUnstartedServer(b.front.Config.Handler)
 	front.StartTLS()
 	t.Cleanup(front.Close)
-	file := filepath.Join(t.TempDir(), "till.pem")
+	file := filepath.Join(t.TempDir(), "provider.pem")
 	require.NoError(t, os.WriteFile(file,
 		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: front.Certificate().Raw}), 0o600))
 	t.Setenv("SSL_CERT_FILE", file)

@@ -20,20 +20,20 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
 )
 
-// heirs checks that credit left at a period's end is carried over once. The periods of its accounts end one after the
-// other during the storm.
-type heirs struct {
-	visitor
+// carryChecker checks that credit left at a period's end is carried over once. The periods of its accounts end one
+// after the other during the storm.
+type carryChecker struct {
+	stormClient
 	all []customer
 }
 
 const (
-	inheritance  = 500 // characters
-	stormHeirs   = 8
-	betweenHeirs = 3 * time.Second
+	carriedCredit     = 500 // characters
+	carriedAccounts   = 8
+	betweenPeriodEnds = 3 * time.Second
 )
 
-func newHeirs(t *testing.T, config esdb.Config, v visitor) *heirs {
+func newCarryChecker(t *testing.T, config esdb.Config, v stormClient) *carryChecker {
 	t.Helper()
 	log, err := esdb.Open(config)
 	require.NoError(t, err)
@@ -48,10 +48,10 @@ func newHeirs(t *testing.T, config esdb.Config, v visitor) *heirs {
 		_, err = log.Append(t.Context(), stream, eventlog.NoStream, proposed)
 		require.NoError(t, err)
 	}
-	h := &heirs{visitor: v}
+	h := &carryChecker{stormClient: v}
 	end, limit := time.Now().UTC().Truncate(time.Second), int64(freeCharacters)
-	for range stormHeirs {
-		end = end.Add(betweenHeirs)
+	for range carriedAccounts {
+		end = end.Add(betweenPeriodEnds)
 		opened := openedAMonthBefore(end)
 		start, _ := plan.MonthlyPeriod(opened, end.Add(-1))
 		key, err := account.DrawAPIKey(rand.Reader)
@@ -62,7 +62,7 @@ func newHeirs(t *testing.T, config esdb.Config, v visitor) *heirs {
 			account.APIKeyCreated{Account: id, Hash: hash, Masked: account.MaskAPIKey(key), At: opened})
 		write(fmt.Sprintf("usage-%s-%d", id, start.Unix()),
 			ledger.PeriodOpened{Account: id, Plan: plan.Free, Limit: &limit, Start: start, End: end},
-			ledger.CreditGranted{Account: id, Grant: "g", Characters: inheritance, Start: start, End: end, At: start})
+			ledger.CreditGranted{Account: id, Grant: "g", Characters: carriedCredit, Start: start, End: end, At: start})
 		h.all = append(h.all, customer{id: id, key: key})
 	}
 	return h
@@ -80,21 +80,18 @@ func openedAMonthBefore(end time.Time) time.Time {
 }
 
 // work synthesises with an account, which opens its next period and uses no credit.
-func (h *heirs) work(at *server, r *mathrand.Rand) error {
+func (h *carryChecker) work(at *server, r *mathrand.Rand) error {
 	c := h.all[r.IntN(len(h.all))].at(at)
 	if r.IntN(4) == 0 {
 		c.try(h.client, speech{bytesRoute, "mp3", 10})
 	}
-	answer, err := h.ask(c.request(http.MethodGet, "/v1/account", nil))
-	if err == nil && answer.status == http.StatusUnauthorized {
-		return fmt.Errorf("a key of %s that was not revoked is refused: %s", c.id, answer.text())
+	if h.asks(c) == http.StatusUnauthorized {
+		return fmt.Errorf("a key of %s that was not revoked is refused", c.id)
 	}
 	return nil
 }
 
-func (h *heirs) settle([]*server, books) error { return nil }
-
-func (h *heirs) check(at *server, b books) error {
+func (h *carryChecker) check(at *server, b books) error {
 	for _, c := range h.all {
 		carried := 0
 		for _, period := range b.periods {
@@ -107,13 +104,13 @@ func (h *heirs) check(at *server, b books) error {
 		if carried != 1 {
 			return fmt.Errorf("the credit of %s was carried %d times", c.id, carried)
 		}
-		if err := h.requireCredit(c.at(at), b, inheritance); err != nil {
+		if err := h.requireCredit(c.at(at), b, carriedCredit); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (h *heirs) customers() []customer { return h.all }
+func (h *carryChecker) customers() []customer { return h.all }
 
-func (h *heirs) String() string { return fmt.Sprintf("heirs: %d", len(h.all)) }
+func (h *carryChecker) String() string { return fmt.Sprintf("carried credit: %d", len(h.all)) }

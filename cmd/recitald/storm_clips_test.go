@@ -15,9 +15,10 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio"
 )
 
-// collector checks clips: a clip that a reply names either could not be saved, or exists unchanged until it is deleted.
-type collector struct {
-	visitor
+// clipChecker checks clips: a clip that a reply names either could not be saved, or exists unchanged until it is
+// deleted.
+type clipChecker struct {
+	stormClient
 	c        customer
 	kept     map[string][]byte // by clip: its audio
 	named    map[string][]byte // audio of clips named by complete streams, until their saving is known
@@ -28,14 +29,14 @@ type collector struct {
 	known    eventlog.Position // the minimum position of its reads
 }
 
-func newCollector(at *server, v visitor) *collector {
-	return &collector{
-		visitor: v, c: at.openAccount("pro"), kept: map[string][]byte{}, named: map[string][]byte{},
+func newClipChecker(at *server, v stormClient) *clipChecker {
+	return &clipChecker{
+		stormClient: v, c: at.openAccount("pro"), kept: map[string][]byte{}, named: map[string][]byte{},
 		doubtful: map[string]bool{},
 	}
 }
 
-func (p *collector) work(at *server, r *rand.Rand) error {
+func (p *clipChecker) work(at *server, r *rand.Rand) error {
 	switch do := r.IntN(6); {
 	case len(p.kept) > 3 && do < 2:
 		return p.delete(at, r)
@@ -60,7 +61,7 @@ func anyOf(from map[string][]byte, r *rand.Rand) string {
 }
 
 // save saves a stream. The reply names the clip before it is saved.
-func (p *collector) save(at *server) {
+func (p *clipChecker) save(at *server) {
 	o := order{"text": prose(80), "voice": "leah", "format": "mp3", "debug": true}
 	spoken, err := p.ask(p.c.at(at).request(http.MethodPost, bytesRoute, o.encode()))
 	id := spoken.header.Get("X-Clip-Id")
@@ -77,7 +78,7 @@ func (p *collector) save(at *server) {
 }
 
 // learn checks whether a named clip was saved. A clip that is not shown may still be saved.
-func (p *collector) learn(at *server, id string) (shown reply, err error) {
+func (p *clipChecker) learn(at *server, id string) (shown reply, err error) {
 	shown, err = p.show(at, id)
 	if err == nil && shown.status == http.StatusOK {
 		p.kept[id] = p.named[id]
@@ -87,7 +88,7 @@ func (p *collector) learn(at *server, id string) (shown reply, err error) {
 }
 
 // saveWhole saves a JSON reply, which names the clip only if it was saved.
-func (p *collector) saveWhole(at *server) error {
+func (p *clipChecker) saveWhole(at *server) error {
 	o := order{"text": prose(60), "voice": "leah", "format": "mp3", "debug": true}
 	spoken, err := p.ask(p.c.at(at).request(http.MethodPost, detailedRoute, o.encode()))
 	id := spoken.header.Get("X-Clip-Id")
@@ -108,21 +109,21 @@ func (p *collector) saveWhole(at *server) error {
 }
 
 // requireKept returns an error if a kept clip is not found. Other failures of an instance do not count.
-func (p *collector) requireKept(at *server, id string) error {
+func (p *clipChecker) requireKept(at *server, id string) error {
 	if shown, err := p.show(at, id); err == nil && shown.status == http.StatusNotFound {
 		return fmt.Errorf("the clip %s is lost: %s", id, shown.text())
 	}
 	return nil
 }
 
-func (p *collector) requireGone(at *server, id string) error {
+func (p *clipChecker) requireGone(at *server, id string) error {
 	if shown, err := p.show(at, id); err == nil && shown.status == http.StatusOK {
 		return fmt.Errorf("the clip %s, which was deleted or not saved, is there", id)
 	}
 	return nil
 }
 
-func (p *collector) delete(at *server, r *rand.Rand) error {
+func (p *clipChecker) delete(at *server, r *rand.Rand) error {
 	id := anyOf(p.kept, r)
 	answer, err := p.ask(p.c.at(at).request(http.MethodDelete, "/v1/account/clip/"+id, nil))
 	switch {
@@ -140,7 +141,7 @@ func (p *collector) delete(at *server, r *rand.Rand) error {
 }
 
 // show reads a clip at the latest position that the client knows.
-func (p *collector) show(at *server, id string) (reply, error) {
+func (p *clipChecker) show(at *server, id string) (reply, error) {
 	shown, err := p.ask(p.c.at(at).request(http.MethodGet, "/v1/account/clip/"+id, nil, "X-Recital-Min-Position",
 		p.known.String()))
 	if err == nil {
@@ -150,14 +151,14 @@ func (p *collector) show(at *server, id string) (reply, error) {
 }
 
 // hear records a reply's position.
-func (p *collector) hear(of reply) {
+func (p *clipChecker) hear(of reply) {
 	if at, err := eventlog.ParsePosition(of.header.Get("X-Recital-Position")); err == nil && at.Compare(p.known) > 0 {
 		p.known = at
 	}
 }
 
 // settle learns whether the named clips were saved, because all instances have read the whole log.
-func (p *collector) settle(at []*server, b books) error {
+func (p *clipChecker) settle(at []*server, b books) error {
 	p.known = b.head
 	for end := time.Now().Add(calm); len(p.named) > 0; {
 		if time.Now().After(end) {
@@ -175,7 +176,7 @@ func (p *collector) settle(at []*server, b books) error {
 	return nil
 }
 
-func (p *collector) check(at *server, _ books) error {
+func (p *clipChecker) check(at *server, _ books) error {
 	for id, sound := range p.kept {
 		if err := p.requirePlays(at, id, sound); err != nil {
 			return err
@@ -186,15 +187,16 @@ func (p *collector) check(at *server, _ books) error {
 			return fmt.Errorf("the clip %s, which was deleted or not saved, returns %d %v", id, answer.status, err)
 		}
 	}
-	listed, err := p.listed(at)
-	possible := len(p.doubtful) + p.unheard
+	var page clipPage
+	err := p.read(p.c.at(at), "/v1/account/clips", &page)
+	listed, possible := page.TotalClips, len(p.doubtful)+p.unheard
 	if err == nil && (listed < len(p.kept) || listed > len(p.kept)+possible) {
 		err = fmt.Errorf("%s has %d clips; want at least %d and at most %d more", p.c.id, listed, len(p.kept), possible)
 	}
 	return err
 }
 
-func (p *collector) requirePlays(at *server, id string, sound []byte) error {
+func (p *clipChecker) requirePlays(at *server, id string, sound []byte) error {
 	shown, err := p.show(at, id)
 	if err != nil || shown.status != http.StatusOK {
 		return fmt.Errorf("the clip %s returns %d %v", id, shown.status, err)
@@ -215,19 +217,9 @@ func (p *collector) requirePlays(at *server, id string, sound []byte) error {
 	return nil
 }
 
-func (p *collector) listed(at *server) (total int, err error) {
-	answer, err := p.ask(p.c.at(at).request(http.MethodGet, "/v1/account/clips", nil))
-	if err != nil || answer.status != http.StatusOK {
-		return 0, fmt.Errorf("the clips of %s return %d %v", p.c.id, answer.status, err)
-	}
-	var page clipPage
-	err = json.Unmarshal(answer.body, &page)
-	return page.TotalClips, err
-}
+func (p *clipChecker) customers() []customer { return []customer{p.c} }
 
-func (p *collector) customers() []customer { return []customer{p.c} }
-
-func (p *collector) String() string {
-	return fmt.Sprintf("collector: %d clips kept, %d deleted, %d not saved, %d doubtful, %d unheard", len(p.kept),
+func (p *clipChecker) String() string {
+	return fmt.Sprintf("clips: %d clips kept, %d deleted, %d not saved, %d doubtful, %d unheard", len(p.kept),
 		len(p.gone)-p.unsaved, p.unsaved, len(p.doubtful), p.unheard)
 }

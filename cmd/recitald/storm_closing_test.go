@@ -13,9 +13,9 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// leaver checks accounts that are closed during the creation of keys: none of their keys is valid afterwards.
-type leaver struct {
-	visitor
+// closingChecker checks accounts that are closed during the creation of keys: none of their keys is valid afterwards.
+type closingChecker struct {
+	stormClient
 	closed   []goneAccount
 	keys     int
 	doubtful int // accounts whose closing was not confirmed
@@ -28,9 +28,9 @@ type goneAccount struct {
 	since time.Time
 }
 
-func newLeaver(v visitor) *leaver { return &leaver{visitor: v} }
+func newClosingChecker(v stormClient) *closingChecker { return &closingChecker{stormClient: v} }
 
-func (p *leaver) work(at *server, r *rand.Rand) error {
+func (p *closingChecker) work(at *server, r *rand.Rand) error {
 	if r.IntN(3) == 0 {
 		p.leave(at, r)
 	}
@@ -45,8 +45,8 @@ func (p *leaver) work(at *server, r *rand.Rand) error {
 }
 
 // leave opens an account and closes it during the creation of more keys than fit between two snapshots.
-func (p *leaver) leave(at *server, r *rand.Rand) {
-	c, opened := p.openAccount(at)
+func (p *closingChecker) leave(at *server, r *rand.Rand) {
+	c, opened := p.openAccount(at, "indie")
 	if !opened {
 		return
 	}
@@ -77,7 +77,7 @@ func (p *leaver) leave(at *server, r *rand.Rand) {
 	p.closed = append(p.closed, goneAccount{c.id, keys, time.Now()})
 }
 
-func (p *leaver) createKey(c customer) (key string, created bool) {
+func (p *closingChecker) createKey(c customer) (key string, created bool) {
 	answer, err := p.ask(c.request(http.MethodGet, "/v1/account/new_api_key", nil))
 	if err != nil || answer.status != http.StatusOK {
 		return "", false
@@ -87,21 +87,16 @@ func (p *leaver) createKey(c customer) (key string, created bool) {
 }
 
 // requireGone returns an error if a key of a closed account is accepted or, when calm, not refused.
-func (p *leaver) requireGone(at *server, id, key string, calm bool) error {
+func (p *closingChecker) requireGone(at *server, id, key string, calm bool) error {
 	c := customer{server: at, id: id, key: key}
-	answer, err := p.ask(c.request(http.MethodGet, "/v1/account", nil))
-	switch {
-	case err == nil && answer.status == http.StatusOK:
-		return fmt.Errorf("a key of the closed account %s is accepted", id)
-	case calm && (err != nil || answer.status != http.StatusUnauthorized):
-		return fmt.Errorf("a key of the closed account %s gets %d %v", id, answer.status, err)
+	status := p.asks(c)
+	if status == http.StatusOK || calm && status != http.StatusUnauthorized {
+		return fmt.Errorf("a key of the closed account %s gets %d", id, status)
 	}
 	return nil
 }
 
-func (p *leaver) settle([]*server, books) error { return nil }
-
-func (p *leaver) check(at *server, b books) error {
+func (p *closingChecker) check(at *server, b books) error {
 	for _, gone := range p.closed {
 		state := b.accounts[gone.id]
 		if !state.Closed() || len(state.Keys) > 0 {
@@ -116,16 +111,14 @@ func (p *leaver) check(at *server, b books) error {
 	return nil
 }
 
-func (p *leaver) customers() []customer { return nil }
-
-func (p *leaver) String() string {
-	return fmt.Sprintf("leaver: %d accounts closed with %d keys, %d doubtful", len(p.closed), p.keys, p.doubtful)
+func (p *closingChecker) String() string {
+	return fmt.Sprintf("closing: %d accounts closed with %d keys, %d doubtful", len(p.closed), p.keys, p.doubtful)
 }
 
-// closer checks accounts that are closed with a subscription: it ends, the customer is deleted at the provider, and no
-// charge is made twice.
-type closer struct {
-	*subscriber
+// billedClosingChecker checks accounts that are closed with a subscription: it ends, the customer is deleted at the
+// provider, and no charge is made twice.
+type billedClosingChecker struct {
+	*billingChecker
 	closing []closingAccount // with a requested closing
 }
 
@@ -136,16 +129,19 @@ type closingAccount struct {
 	answered bool // its closing was confirmed
 }
 
-func newCloser(till *till, v visitor) *closer { return &closer{subscriber: newSubscriber(till, v)} }
+func newBilledClosingChecker(provider *paymentProvider, v stormClient) *billedClosingChecker {
+	return &billedClosingChecker{billingChecker: newBillingChecker(provider, v)}
+}
 
-func (p *closer) work(at *server, _ *rand.Rand) error {
-	p.till.SetWebhookURL(at.address + "/payments/webhook")
+func (p *billedClosingChecker) work(at *server, _ *rand.Rand) error {
+	p.provider.SetWebhookURL(at.address + "/payments/webhook")
 	if n := len(p.closing); n > 0 && !p.closing[n-1].answered {
 		p.close(at, &p.closing[n-1])
 		return nil
 	}
 	if len(p.accounts) == len(p.closing) {
-		return p.open(at)
+		p.open(at)
+		return nil
 	}
 	a := p.accounts[len(p.accounts)-1]
 	if a.done == 0 {
@@ -155,7 +151,7 @@ func (p *closer) work(at *server, _ *rand.Rand) error {
 	if err := p.pay(a); err != nil {
 		return err
 	}
-	customers := p.till.customers(a.id)
+	customers := p.provider.customers(a.id)
 	if len(customers) != 1 {
 		return fmt.Errorf("%s has %d customers", a.id, len(customers))
 	}
@@ -165,12 +161,12 @@ func (p *closer) work(at *server, _ *rand.Rand) error {
 
 // close requests the closing of an account until there is an answer. After an unanswered request the key may be
 // refused.
-func (p *closer) close(at *server, c *closingAccount) {
+func (p *billedClosingChecker) close(at *server, c *closingAccount) {
 	answer, err := p.ask(c.customer.at(at).request(http.MethodDelete, "/v1/account", nil))
 	c.answered = err == nil && (answer.status == http.StatusOK || answer.status == http.StatusUnauthorized)
 }
 
-func (p *closer) settle(at []*server, _ books) error {
+func (p *billedClosingChecker) settle(at []*server, _ books) error {
 	if n := len(p.closing); n > 0 {
 		for end := time.Now().Add(calm); !p.closing[n-1].answered; time.Sleep(2 * pause) {
 			p.close(at[0], &p.closing[n-1])
@@ -182,25 +178,25 @@ func (p *closer) settle(at []*server, _ books) error {
 	return nil
 }
 
-func (p *closer) check(_ *server, b books) error {
+func (p *billedClosingChecker) check(_ *server, b books) error {
 	for _, c := range p.closing {
 		if state := b.accounts[c.id].Closing; state != account.ErasedOnce && state != account.ErasedForAll {
 			return fmt.Errorf("the closed account %s is %q", c.id, state)
 		}
-		has, err := p.till.gateway.Billing(p.till.t.Context(), c.at)
+		has, err := p.provider.gateway.Billing(p.provider.t.Context(), c.at)
 		if err != nil {
 			return err
 		}
 		live := slices.ContainsFunc(has.Subscriptions, func(s payments.Subscription) bool { return s.EndedAt.IsZero() })
-		if taken := p.till.charged(c.at); !has.Deleted || live || !slices.Equal(taken, []int64{1000}) {
+		if taken := p.provider.charged(c.at); !has.Deleted || live || !slices.Equal(taken, []int64{1000}) {
 			return fmt.Errorf("the closed account %s has %+v at the provider, and paid %v", c.id, has, taken)
 		}
 	}
 	return nil
 }
 
-func (p *closer) customers() []customer { return nil }
+func (p *billedClosingChecker) customers() []customer { return nil }
 
-func (p *closer) String() string {
-	return fmt.Sprintf("closer: %d accounts closed with a subscription", len(p.closing))
+func (p *billedClosingChecker) String() string {
+	return fmt.Sprintf("closing with a subscription: %d accounts closed with a subscription", len(p.closing))
 }

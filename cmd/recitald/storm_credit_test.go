@@ -7,13 +7,12 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 )
 
-// patron checks credit: a grant counts once, even if it is repeated at several instances.
-type patron struct {
-	visitor
+// creditChecker checks credit: a grant counts once, even if it is repeated at several instances.
+type creditChecker struct {
+	stormClient
 	c         customer
 	sure      int64            // characters of the grants that were confirmed
 	confirmed map[string]int64 // by grant
@@ -23,11 +22,13 @@ type patron struct {
 // stormGrants is less than the maximum number of grants in a period.
 const stormGrants = 500
 
-func newPatron(at *server, v visitor) *patron {
-	return &patron{visitor: v, c: at.openAccount("free"), confirmed: map[string]int64{}, doubtful: map[string]int64{}}
+func newCreditChecker(at *server, v stormClient) *creditChecker {
+	return &creditChecker{
+		stormClient: v, c: at.openAccount("free"), confirmed: map[string]int64{}, doubtful: map[string]int64{},
+	}
 }
 
-func (p *patron) work(at *server, r *rand.Rand) error {
+func (p *creditChecker) work(at *server, r *rand.Rand) error {
 	again := slices.Sorted(maps.Keys(p.confirmed))
 	switch {
 	case len(p.doubtful) > 3:
@@ -41,7 +42,7 @@ func (p *patron) work(at *server, r *rand.Rand) error {
 }
 
 // grant makes or repeats a grant.
-func (p *patron) grant(at *server, grant string) error {
+func (p *creditChecker) grant(at *server, grant string) error {
 	characters, again := p.confirmed[grant]
 	if !again {
 		characters = p.doubtful[grant]
@@ -62,7 +63,7 @@ func (p *patron) grant(at *server, grant string) error {
 	return nil
 }
 
-func (p *patron) unconfirmed() (characters int64) {
+func (p *creditChecker) unconfirmed() (characters int64) {
 	for _, one := range p.doubtful {
 		characters += one
 	}
@@ -75,15 +76,9 @@ type grantReply struct {
 }
 
 // request returns an empty reply if there was none, or if an instance is unavailable.
-func (p *patron) request(at *server, grant string, characters int64) (granted grantReply, err error) {
+func (p *creditChecker) request(at *server, grant string, characters int64) (granted grantReply, err error) {
 	body := fmt.Sprintf(`{"grant":%q,"characters":%d}`, grant, characters)
-	request, err := http.NewRequest(http.MethodPost, at.admin+"/admin/accounts/"+p.c.id+"/credit", strings.NewReader(body))
-	if err != nil {
-		return grantReply{}, err
-	}
-	request.Header.Set("Authorization", "Bearer "+at.secret("operator-token"))
-	request.Header.Set("Content-Type", "application/json")
-	answer, failed := p.ask(request)
+	answer, failed := p.ask(at.adminRequest(http.MethodPost, "/admin/accounts/"+p.c.id+"/credit", body))
 	switch {
 	case failed != nil || answer.status >= 500:
 		return grantReply{}, nil
@@ -94,7 +89,7 @@ func (p *patron) request(at *server, grant string, characters int64) (granted gr
 }
 
 // settle repeats unconfirmed grants.
-func (p *patron) settle(at []*server, _ books) error {
+func (p *creditChecker) settle(at []*server, _ books) error {
 	for end := time.Now().Add(calm); len(p.doubtful) > 0; {
 		if time.Now().After(end) {
 			return fmt.Errorf("grants to %s are not confirmed", p.c.id)
@@ -108,12 +103,12 @@ func (p *patron) settle(at []*server, _ books) error {
 	return nil
 }
 
-func (p *patron) check(at *server, b books) error {
-	return p.visitor.requireCredit(p.c.at(at), b, p.sure)
+func (p *creditChecker) check(at *server, b books) error {
+	return p.stormClient.requireCredit(p.c.at(at), b, p.sure)
 }
 
 // requireCredit returns an error unless both the log and an instance show the given remaining credit.
-func (v visitor) requireCredit(c customer, b books, characters int64) error {
+func (v stormClient) requireCredit(c customer, b books, characters int64) error {
 	left := int64(0)
 	for _, period := range b.periods {
 		if period.Terms.Account == c.id {
@@ -123,26 +118,18 @@ func (v visitor) requireCredit(c customer, b books, characters int64) error {
 	if left != characters {
 		return fmt.Errorf("%s has %d characters of credit in the log, want %d", c.id, left, characters)
 	}
-	answer, err := v.ask(c.request(http.MethodGet, "/v1/account", nil))
-	if err != nil || answer.status != http.StatusOK {
-		return fmt.Errorf("the account %s returns %d %v", c.id, answer.status, err)
-	}
-	var shown struct {
-		Usage struct {
-			Credit int64 `json:"credit_characters"`
-		} `json:"usage"`
-	}
-	if err := json.Unmarshal(answer.body, &shown); err != nil {
+	var shown accountView
+	if err := v.read(c, "/v1/account", &shown); err != nil {
 		return err
 	}
-	if shown.Usage.Credit != characters {
-		return fmt.Errorf("%s is shown %d characters of credit, want %d", c.id, shown.Usage.Credit, characters)
+	if credit := shown.Usage.Credit; credit == nil || *credit != characters {
+		return fmt.Errorf("%s is shown other credit than %d characters: %+v", c.id, characters, shown.Usage)
 	}
 	return nil
 }
 
-func (p *patron) customers() []customer { return []customer{p.c} }
+func (p *creditChecker) customers() []customer { return []customer{p.c} }
 
-func (p *patron) String() string {
-	return fmt.Sprintf("patron: %d grants, %d characters", len(p.confirmed), p.sure)
+func (p *creditChecker) String() string {
+	return fmt.Sprintf("credit: %d grants, %d characters", len(p.confirmed), p.sure)
 }

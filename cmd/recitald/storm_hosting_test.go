@@ -19,10 +19,10 @@ import (
 	"github.com/recital-tts/recital/internal/standins/hostingplatform"
 )
 
-// webmaster checks hosting: after the last change of each project is answered, exactly the wanted projects have a key
-// of the account, each in one variable, and the account has no other keys for projects.
-type webmaster struct {
-	visitor
+// hostingChecker checks hosting: after the last change of each project is answered, exactly the wanted projects have a
+// key of the account, each in one variable, and the account has no other keys for projects.
+type hostingChecker struct {
+	stormClient
 	platform   *hostingplatform.Platform
 	account    customer
 	config     string
@@ -33,25 +33,27 @@ type webmaster struct {
 	unanswered int
 }
 
-var webmasterSites = []string{"site", "shop", "blog", "docs"}
+var hostedSites = []string{"site", "shop", "blog", "docs"}
 
-func newWebmaster(w *world, at *server, v visitor) *webmaster {
-	p := &webmaster{visitor: v, platform: w.platform, account: at.openAccount("indie"), wanted: map[string]bool{},
-		doubtful: map[string]bool{}}
-	p.config, p.code = w.platform.Install("team_1", webmasterSites...)
+func newHostingChecker(w *world, at *server, v stormClient) *hostingChecker {
+	p := &hostingChecker{
+		stormClient: v, platform: w.platform, account: at.openAccount("indie"), wanted: map[string]bool{},
+		doubtful: map[string]bool{},
+	}
+	p.config, p.code = w.platform.Install("team_1", hostedSites...)
 	return p
 }
 
-func (p *webmaster) work(at *server, r *rand.Rand) error {
+func (p *hostingChecker) work(at *server, r *rand.Rand) error {
 	if p.code != "" {
 		return p.connect(at)
 	}
-	site := webmasterSites[r.IntN(len(webmasterSites))]
+	site := hostedSites[r.IntN(len(hostedSites))]
 	return p.change(at, site, !p.wanted[site])
 }
 
 // connect exchanges a code. Like an owner, it replaces a code that was used up by a failed request.
-func (p *webmaster) connect(at *server) error {
+func (p *hostingChecker) connect(at *server) error {
 	answer, err := p.post(at, "projects", url.Values{"config_id": {p.config}, "code": {p.code}})
 	switch {
 	case err != nil:
@@ -63,12 +65,12 @@ func (p *webmaster) connect(at *server) error {
 	return nil
 }
 
-func (p *webmaster) post(at *server, what string, form url.Values) (reply, error) {
+func (p *hostingChecker) post(at *server, what string, form url.Values) (reply, error) {
 	return p.ask(p.account.at(at).request(http.MethodPost, "/v1/account/hosting/"+what, strings.NewReader(form.Encode()),
 		"Content-Type", "application/x-www-form-urlencoded"))
 }
 
-func (p *webmaster) change(at *server, site string, has bool) error {
+func (p *hostingChecker) change(at *server, site string, has bool) error {
 	field := map[bool]string{true: "add_project_names", false: "remove_projects"}[has]
 	p.wanted[site], p.doubtful[site] = has, true
 	p.changes++
@@ -85,7 +87,7 @@ func (p *webmaster) change(at *server, site string, has bool) error {
 	return nil
 }
 
-func (p *webmaster) settle(at []*server, _ books) error {
+func (p *hostingChecker) settle(at []*server, _ books) error {
 	for end := time.Now().Add(calm); ; time.Sleep(20 * pause) {
 		if time.Now().After(end) {
 			return fmt.Errorf("the changes of %v are never answered, connected: %v", p.doubtful, p.code == "")
@@ -97,7 +99,7 @@ func (p *webmaster) settle(at []*server, _ books) error {
 			continue
 		}
 		open := 0
-		for _, site := range webmasterSites {
+		for _, site := range hostedSites {
 			if !p.doubtful[site] {
 				continue
 			}
@@ -112,17 +114,16 @@ func (p *webmaster) settle(at []*server, _ books) error {
 	}
 }
 
-func (p *webmaster) check(at *server, b books) error {
+func (p *hostingChecker) check(at *server, b books) error {
 	var has, onPlatform, ofAccount, wanted []string
-	for _, site := range webmasterSites {
+	for _, site := range hostedSites {
 		if p.wanted[site] {
 			wanted = append(wanted, site)
 		}
 		for _, v := range p.platform.Variables(p.config)[site] {
 			has, onPlatform = append(has, site), append(onPlatform, account.HashAPIKey(v.Value))
-			if answer, err := p.ask(customer{server: at, key: v.Value}.request(http.MethodGet, "/v1/account",
-				nil)); err != nil || answer.status != http.StatusOK {
-				return fmt.Errorf("the key in %s gets %d %v", site, answer.status, err)
+			if status := p.asks(customer{server: at, key: v.Value}); status != http.StatusOK {
+				return fmt.Errorf("the key in %s gets %d", site, status)
 			}
 		}
 	}
@@ -141,10 +142,8 @@ func (p *webmaster) check(at *server, b books) error {
 	return nil
 }
 
-func (p *webmaster) customers() []customer { return nil } // the answers differ while keys change
-
-func (p *webmaster) String() string {
-	return fmt.Sprintf("webmaster: %d changes, %d of them unanswered", p.changes, p.unanswered)
+func (p *hostingChecker) String() string {
+	return fmt.Sprintf("hosting: %d changes, %d of them unanswered", p.changes, p.unanswered)
 }
 
 // host starts a hosting platform, over TLS if secure, and returns the flags of an instance that uses it.

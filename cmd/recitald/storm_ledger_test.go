@@ -8,30 +8,30 @@ import (
 	"syscall"
 )
 
-// speaker checks the ledger: the billed characters are at least those of complete replies, and at most those of all
-// replies.
-type speaker struct {
-	visitor
+// usageChecker checks the ledger: the billed characters are at least those of complete replies, and at most those of
+// all replies.
+type usageChecker struct {
+	stormClient
 	c              customer
 	sure, possible int64          // characters of complete and of interrupted replies
 	outcomes       map[string]int // replies, by status
 }
 
-func newSpeaker(at *server, v visitor) *speaker { return newSpeakerOn("pro", at, v) }
+func newUsageChecker(at *server, v stormClient) *usageChecker { return newUsageCheckerOn("pro", at, v) }
 
-func newSpeakerOn(plan string, at *server, v visitor) *speaker {
-	return &speaker{visitor: v, c: at.openAccount(plan), outcomes: map[string]int{}}
+func newUsageCheckerOn(plan string, at *server, v stormClient) *usageChecker {
+	return &usageChecker{stormClient: v, c: at.openAccount(plan), outcomes: map[string]int{}}
 }
 
-func (p *speaker) work(at *server, r *rand.Rand) error {
+func (p *usageChecker) work(at *server, r *rand.Rand) error {
 	kinds := []speech{{bytesRoute, "mp3", 600}, {bytesRoute, "pcm_s16le", 300}, {detailedRoute, "wav", 150}}
 	return p.speak(at, kinds[r.IntN(len(kinds))])
 }
 
-func (p *speaker) speak(at *server, s speech) error { return p.count(p.c.at(at).try(p.client, s)) }
+func (p *usageChecker) speak(at *server, s speech) error { return p.count(p.c.at(at).try(p.client, s)) }
 
 // count records the characters of a reply.
-func (p *speaker) count(a attempt) error {
+func (p *usageChecker) count(a attempt) error {
 	s := a.speech
 	switch {
 	case a.clean():
@@ -50,43 +50,42 @@ func (p *speaker) count(a attempt) error {
 	return nil
 }
 
-func (p *speaker) settle([]*server, books) error { return nil }
-
-func (p *speaker) check(at *server, b books) error {
+func (p *usageChecker) check(at *server, b books) error {
 	billed := b.charactersOf(p.c.id)
 	if billed < p.sure || billed > p.sure+p.possible {
 		return fmt.Errorf("%s is billed %d characters, want at least %d and at most %d more", p.c.id, billed, p.sure,
 			p.possible)
 	}
-	shown, err := p.usage(p.c.at(at))
-	if err == nil && shown != billed {
-		err = fmt.Errorf("%s is shown %d characters, but billed %d", p.c.id, shown, billed)
+	var shown accountView
+	err := p.read(p.c.at(at), "/v1/account", &shown)
+	if err == nil && shown.Usage.Characters != billed {
+		err = fmt.Errorf("%s is shown %d characters, but billed %d", p.c.id, shown.Usage.Characters, billed)
 	}
 	return err
 }
 
-func (p *speaker) customers() []customer { return []customer{p.c} }
+func (p *usageChecker) customers() []customer { return []customer{p.c} }
 
-func (p *speaker) String() string {
-	return fmt.Sprintf("speaker: %d characters surely and %d possibly spoken; replies %v", p.sure, p.possible, p.outcomes)
+func (p *usageChecker) String() string {
+	return fmt.Sprintf("usage: %d characters surely and %d possibly spoken; replies %v", p.sure, p.possible, p.outcomes)
 }
 
 // freeCharacters is the quota of a free account.
 const freeCharacters = 15_000
 
-// spender checks quotas: a quota can be used to the last character, and not exceeded.
-type spender struct{ *speaker }
+// quotaChecker checks quotas: a quota can be used to the last character, and not exceeded.
+type quotaChecker struct{ *usageChecker }
 
-func newSpender(at *server, v visitor) spender {
-	return spender{newSpeakerOn("free", at, v)}
+func newQuotaChecker(at *server, v stormClient) quotaChecker {
+	return quotaChecker{newUsageCheckerOn("free", at, v)}
 }
 
-func (p spender) work(at *server, r *rand.Rand) error {
+func (p quotaChecker) work(at *server, r *rand.Rand) error {
 	return p.speak(at, speech{bytesRoute, "mp3", int64(10 + r.IntN(200))})
 }
 
 // settle uses up the quota, and checks that every instance refuses more.
-func (p spender) settle(at []*server, b books) error {
+func (p quotaChecker) settle(at []*server, b books) error {
 	used := b.charactersOf(p.c.id)
 	for i := 0; used < freeCharacters; i++ {
 		next := speech{bytesRoute, "mp3", min(freeCharacters-used, 4_000)}
@@ -105,11 +104,11 @@ func (p spender) settle(at []*server, b books) error {
 	return nil
 }
 
-func (p spender) check(at *server, b books) error {
+func (p quotaChecker) check(at *server, b books) error {
 	if billed := b.charactersOf(p.c.id); billed != freeCharacters {
 		return fmt.Errorf("%s is billed %d characters, want %d", p.c.id, billed, freeCharacters)
 	}
-	return p.speaker.check(at, b)
+	return p.usageChecker.check(at, b)
 }
 
-func (p spender) String() string { return "spender, a " + p.speaker.String() }
+func (p quotaChecker) String() string { return "quota, " + p.usageChecker.String() }

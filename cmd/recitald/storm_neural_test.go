@@ -17,19 +17,19 @@ import (
 // stormVoice is the id of the installed voice.
 const stormVoice = "toy"
 
-// reciter checks installed voices: a reply is the same each time, or a prefix if it is cut, and no place is lost.
-type reciter struct {
-	*speaker
-	installed bool   // without the voice this is a plain speaker
+// neuralChecker checks installed voices: a reply is the same each time, or a prefix if it is cut, and no place is lost.
+type neuralChecker struct {
+	*usageChecker
+	installed bool   // without the voice this is a usageChecker
 	whole     []byte // the first complete reply
 }
 
-// newReciter installs the voice unless it is installed.
-func newReciter(t *testing.T, at *server, v visitor) *reciter {
+// newNeuralChecker installs the voice unless it is installed.
+func newNeuralChecker(t *testing.T, at *server, v stormClient) *neuralChecker {
 	t.Helper()
 	if _, err := neuraltest.Library(); err != nil {
 		t.Logf("NEURAL VOICES ARE NOT IN THE STORM without ONNX Runtime: %v", err)
-		return &reciter{speaker: newSpeaker(at, v)}
+		return &neuralChecker{usageChecker: newUsageChecker(at, v)}
 	}
 	if !bytes.Contains(at.recitalctl("voices", "list"), []byte(stormVoice)) {
 		folder := neuraltest.Package(t, stormVoice)
@@ -37,10 +37,10 @@ func newReciter(t *testing.T, at *server, v visitor) *reciter {
 		require.NoError(t, err)
 		at.recitalctl("voices", "install", folder, "--sha256", fmt.Sprintf("%x", sha256.Sum256(manifest)))
 	}
-	return &reciter{speaker: newSpeaker(at, v), installed: true}
+	return &neuralChecker{usageChecker: newUsageChecker(at, v), installed: true}
 }
 
-func (p *reciter) work(at *server, _ *rand.Rand) error {
+func (p *neuralChecker) work(at *server, _ *rand.Rand) error {
 	s := speech{bytesRoute, "pcm_s16le", 700}
 	if !p.installed {
 		return p.speak(at, s)
@@ -65,14 +65,14 @@ func (p *reciter) work(at *server, _ *rand.Rand) error {
 	return nil
 }
 
-func (p *reciter) check(at *server, b books) error {
+func (p *neuralChecker) check(at *server, b books) error {
 	if !p.installed {
-		return p.speaker.check(at, b)
+		return p.usageChecker.check(at, b)
 	}
 	if taken := at.figure("recital_neural_streams"); taken != 0 {
 		return fmt.Errorf("%g streams have a place without a client", taken)
 	}
-	return p.speaker.check(at, b)
+	return p.usageChecker.check(at, b)
 }
 
-func (p *reciter) String() string { return "reciter, a " + p.speaker.String() }
+func (p *neuralChecker) String() string { return "neural voices, " + p.usageChecker.String() }

@@ -11,10 +11,10 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// witness checks reads: an instance never shows an older state than before, or than after a write that it has answered.
-// With a write's position, a read on any instance shows the write.
-type witness struct {
-	*speaker
+// readChecker checks reads: an instance never shows an older state than before, or than after a write that it has
+// answered. With a write's position, a read on any instance shows the write.
+type readChecker struct {
+	*usageChecker
 	shown    map[*server]sight // by instance, until its restart
 	position string            // of the last write with a position, "" before
 	written  int64             // the minimum of billed characters at that position
@@ -27,11 +27,11 @@ type sight struct {
 	characters int64
 }
 
-func newWitness(at *server, v visitor) *witness {
-	return &witness{speaker: newSpeakerOn("pro", at, v), shown: map[*server]sight{}}
+func newReadChecker(at *server, v stormClient) *readChecker {
+	return &readChecker{usageChecker: newUsageCheckerOn("pro", at, v), shown: map[*server]sight{}}
 }
 
-func (p *witness) work(at *server, r *rand.Rand) error {
+func (p *readChecker) work(at *server, r *rand.Rand) error {
 	switch r.IntN(4) {
 	case 0:
 		return p.write(at, int64(10+r.IntN(50)))
@@ -43,7 +43,7 @@ func (p *witness) work(at *server, r *rand.Rand) error {
 	return p.read(at, "")
 }
 
-func (p *witness) write(at *server, characters int64) error {
+func (p *readChecker) write(at *server, characters int64) error {
 	answer, err := p.ask(p.c.at(at).request(http.MethodPost, detailedRoute,
 		speech{detailedRoute, "wav", characters}.order().encode()))
 	switch {
@@ -64,7 +64,7 @@ func (p *witness) write(at *server, characters int64) error {
 }
 
 // read reads the account, at a minimum position unless that is "".
-func (p *witness) read(at *server, position string) error {
+func (p *readChecker) read(at *server, position string) error {
 	var headers []string
 	if position != "" {
 		headers = []string{"X-Recital-Min-Position", position}
@@ -93,15 +93,15 @@ func (p *witness) read(at *server, position string) error {
 }
 
 func sightOf(answer reply) (now sight, err error) {
-	var account struct{ Usage struct{ Characters int64 } }
-	if err := json.Unmarshal(answer.body, &account); err != nil {
+	var shown accountView
+	if err := json.Unmarshal(answer.body, &shown); err != nil {
 		return sight{}, err
 	}
-	now.characters = account.Usage.Characters
+	now.characters = shown.Usage.Characters
 	now.position, err = eventlog.ParsePosition(answer.header.Get("X-Recital-Position"))
 	return now, err
 }
 
-func (p *witness) String() string {
-	return fmt.Sprintf("witness: %d reads; %d characters surely and %d possibly written", p.reads, p.sure, p.possible)
+func (p *readChecker) String() string {
+	return fmt.Sprintf("reads: %d reads; %d characters surely and %d possibly written", p.reads, p.sure, p.possible)
 }

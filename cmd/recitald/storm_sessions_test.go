@@ -14,12 +14,12 @@ import (
 	"github.com/google/uuid"
 )
 
-// host checks sessions: a cookie is valid until its session is ended or its account closed, and never after that. A
-// closed account is never reopened.
-type host struct {
-	visitor
+// sessionChecker checks sessions: a cookie is valid until its session is ended or its account closed, and never after
+// that. A closed account is never reopened.
+type sessionChecker struct {
+	stormClient
 	public   string // the public URL of the instances, "" if each has its address
-	name     string // a part of its guests' addresses, different from other hosts'
+	name     string // a part of its guests' addresses, different from other checkers'
 	here     []guest
 	gone     []goneGuest
 	doubtful int // guests with an unconfirmed end
@@ -33,13 +33,15 @@ type goneGuest struct {
 	since time.Time
 }
 
-func newHost(public string, v visitor) *host {
+func newSessionChecker(public string, v stormClient) *sessionChecker {
 	stop := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	client := &http.Client{Transport: v.client.Transport, Timeout: v.client.Timeout, CheckRedirect: stop}
-	return &host{visitor: visitor{client}, public: public, name: uuid.NewString(), closed: map[string]bool{}}
+	return &sessionChecker{
+		stormClient: stormClient{client}, public: public, name: uuid.NewString(), closed: map[string]bool{},
+	}
 }
 
-func (p *host) work(at *server, r *rand.Rand) error {
+func (p *sessionChecker) work(at *server, r *rand.Rand) error {
 	switch r.IntN(6) {
 	case 0:
 		if err := p.welcome(at, r); err != nil {
@@ -69,7 +71,7 @@ func (p *host) work(at *server, r *rand.Rand) error {
 }
 
 // asGuest makes a request like a page of the service.
-func (p *host) asGuest(at *server, g guest, method, path string) (reply, error) {
+func (p *sessionChecker) asGuest(at *server, g guest, method, path string) (reply, error) {
 	request, err := http.NewRequest(method, at.address+path, nil)
 	if err != nil {
 		return reply{}, err
@@ -80,7 +82,7 @@ func (p *host) asGuest(at *server, g guest, method, path string) (reply, error) 
 }
 
 // welcome signs in one of a few people. The next sign-in completes an interrupted one.
-func (p *host) welcome(at *server, r *rand.Rand) error {
+func (p *sessionChecker) welcome(at *server, r *rand.Rand) error {
 	cookie := p.signIn(at, fmt.Sprintf("%d-%s@example.com", r.IntN(5), p.name))
 	if cookie == "" {
 		return nil
@@ -98,7 +100,7 @@ func (p *host) welcome(at *server, r *rand.Rand) error {
 }
 
 // signIn returns the cookie of a new session, "" if a step has failed.
-func (p *host) signIn(at *server, email string) string {
+func (p *sessionChecker) signIn(at *server, email string) string {
 	public := cmp.Or(p.public, at.address)
 	begun, browser := p.step(at.address+"/auth/oauth/login?provider=idp_1&redirect="+url.QueryEscape(public+"/docs"), "",
 		nil)
@@ -108,7 +110,7 @@ func (p *host) signIn(at *server, email string) string {
 }
 
 // step requests an address with a cookie, and returns the redirect's location and the cookie that it sets.
-func (p *host) step(address, cookie string, form url.Values) (location, set string) {
+func (p *sessionChecker) step(address, cookie string, form url.Values) (location, set string) {
 	method := http.MethodGet
 	if form != nil {
 		method = http.MethodPost
@@ -130,7 +132,7 @@ func (p *host) step(address, cookie string, form url.Values) (location, set stri
 }
 
 // sendOff ends a guest's session, all sessions of the account, or the account.
-func (p *host) sendOff(at *server, r *rand.Rand) {
+func (p *sessionChecker) sendOff(at *server, r *rand.Rand) {
 	if len(p.here) < 3 {
 		return
 	}
@@ -162,14 +164,14 @@ func (p *host) sendOff(at *server, r *rand.Rand) {
 	p.here = stay
 }
 
-func (p *host) settle([]*server, books) error {
+func (p *sessionChecker) settle([]*server, books) error {
 	if len(p.here)+len(p.gone)+p.doubtful == 0 {
 		return errors.New("no sign-in has succeeded")
 	}
 	return nil
 }
 
-func (p *host) check(at *server, b books) error {
+func (p *sessionChecker) check(at *server, b books) error {
 	for _, g := range p.here {
 		if answer, err := p.asGuest(at, g, http.MethodGet, "/v1/account"); err != nil || answer.status != http.StatusOK {
 			return fmt.Errorf("the session of %s is refused: %d %v", g.account, answer.status, err)
@@ -189,10 +191,7 @@ func (p *host) check(at *server, b books) error {
 	return nil
 }
 
-// customers returns none, because guests have no keys.
-func (p *host) customers() []customer { return nil }
-
-func (p *host) String() string {
-	return fmt.Sprintf("host: %d guests here, %d gone, %d doubtful, %d accounts closed", len(p.here), len(p.gone),
+func (p *sessionChecker) String() string {
+	return fmt.Sprintf("sessions: %d guests here, %d gone, %d doubtful, %d accounts closed", len(p.here), len(p.gone),
 		p.doubtful, len(p.closed))
 }

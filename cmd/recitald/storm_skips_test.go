@@ -1,7 +1,6 @@
 package main_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,10 +14,10 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
 )
 
-// skipper checks skips: after an event that may have revoked a key is skipped, the key is refused until an operator
+// skipChecker checks skips: after an event that may have revoked a key is skipped, the key is refused until an operator
 // confirms that it is valid.
-type skipper struct {
-	visitor
+type skipChecker struct {
+	stormClient
 	c         customer
 	log       func() esdb.Config
 	event     uuid.UUID
@@ -32,11 +31,11 @@ type skipper struct {
 // refusedOften is the number of refusals before the skip is confirmed.
 const refusedOften = 20
 
-func newSkipper(w *world, at *server, v visitor) *skipper {
-	return &skipper{visitor: v, c: at.openAccount("indie"), log: w.log, event: uuid.New()}
+func newSkipChecker(w *world, at *server, v stormClient) *skipChecker {
+	return &skipChecker{stormClient: v, c: at.openAccount("indie"), log: w.log, event: uuid.New()}
 }
 
-func (p *skipper) work(at *server, r *rand.Rand) error {
+func (p *skipChecker) work(at *server, r *rand.Rand) error {
 	switch {
 	case p.revision == nil:
 		if r.IntN(100) == 0 {
@@ -49,21 +48,19 @@ func (p *skipper) work(at *server, r *rand.Rand) error {
 		return p.confirmSkip(at)
 	}
 	asked := time.Now()
-	answer, err := p.ask(p.c.at(at).request(http.MethodGet, "/v1/account", nil))
-	switch {
-	case err != nil:
-	case answer.status == http.StatusUnauthorized:
+	switch status := p.asks(p.c.at(at)); {
+	case status == http.StatusUnauthorized:
 		return fmt.Errorf("%s gets 401 with a valid key", p.c.id)
-	case answer.status == http.StatusOK && !p.confirm && asked.Sub(p.since) > revocationTakes:
+	case status == http.StatusOK && !p.confirm && asked.Sub(p.since) > revocationTakes:
 		return fmt.Errorf("%s is admitted, although a skipped event may have revoked its key", p.c.id)
-	case answer.status == http.StatusServiceUnavailable:
+	case status == http.StatusServiceUnavailable:
 		p.refused++
 	}
 	return nil
 }
 
 // spoil appends an event of an unknown type and records its revision once it is in the log.
-func (p *skipper) spoil() {
+func (p *skipChecker) spoil() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	log, err := esdb.Open(p.log())
@@ -90,14 +87,9 @@ func (p *skipper) spoil() {
 }
 
 // act sends an operator's command with a reason. done is false unless the answer confirms it.
-func (p *skipper) act(at *server, path string, body any) (done bool, err error) {
+func (p *skipChecker) act(at *server, path string, body any) (done bool, err error) {
 	sent, _ := json.Marshal(body)
-	request, err := http.NewRequest(http.MethodPost, at.admin+path, bytes.NewReader(sent))
-	if err != nil {
-		return false, err
-	}
-	request.Header.Set("Authorization", "Bearer "+at.secret("operator-token"))
-	request.Header.Set("Content-Type", "application/json")
+	request := at.adminRequest(http.MethodPost, path, string(sent))
 	request.Header.Set("x-recital-reason", "a storm")
 	answer, failed := p.ask(request)
 	switch {
@@ -109,7 +101,7 @@ func (p *skipper) act(at *server, path string, body any) (done bool, err error) 
 	return true, nil
 }
 
-func (p *skipper) skip(at *server) error {
+func (p *skipChecker) skip(at *server) error {
 	body := map[string]any{"event_id": p.event, "stream": "account-" + p.c.id, "revision": *p.revision}
 	done, err := p.act(at, "/admin/skips", body)
 	if done {
@@ -119,13 +111,13 @@ func (p *skipper) skip(at *server) error {
 }
 
 // confirmSkip may reach an instance that has not read the skip yet.
-func (p *skipper) confirmSkip(at *server) (err error) {
+func (p *skipChecker) confirmSkip(at *server) (err error) {
 	p.confirm = true
 	p.confirmed, err = p.act(at, "/admin/skips/"+p.event.String()+"/confirm", struct{}{})
 	return err
 }
 
-func (p *skipper) settle(at []*server, _ books) error {
+func (p *skipChecker) settle(at []*server, _ books) error {
 	if p.revision == nil {
 		p.spoil()
 	}
@@ -143,16 +135,13 @@ func (p *skipper) settle(at []*server, _ books) error {
 	return nil
 }
 
-func (p *skipper) check(at *server, _ books) error {
-	answer, err := p.ask(p.c.at(at).request(http.MethodGet, "/v1/account", nil))
-	if err != nil || answer.status != http.StatusOK {
-		return fmt.Errorf("%s gets %d %v after the confirmation of its skipped event", p.c.id, answer.status, err)
+func (p *skipChecker) check(at *server, _ books) error {
+	if status := p.asks(p.c.at(at)); status != http.StatusOK {
+		return fmt.Errorf("%s gets %d after the confirmation of its skipped event", p.c.id, status)
 	}
 	return nil
 }
 
-func (p *skipper) customers() []customer { return nil }
-
-func (p *skipper) String() string {
+func (p *skipChecker) String() string {
 	return fmt.Sprintf("an event was skipped, and its account refused %d times", p.refused)
 }

@@ -9,13 +9,15 @@ import (
 	"github.com/fasthttp/websocket"
 )
 
-// talker checks sockets: acknowledged flushes are synthesised and billed, and only sent text is billed.
-type talker struct{ *speaker }
+// socketChecker checks sockets: acknowledged flushes are synthesised and billed, and only sent text is billed.
+type socketChecker struct{ *usageChecker }
 
-func newTalker(at *server, v visitor) talker { return talker{newSpeakerOn("pro", at, v)} }
+func newSocketChecker(at *server, v stormClient) socketChecker {
+	return socketChecker{newUsageCheckerOn("pro", at, v)}
+}
 
 // work opens a session of a few flushes.
-func (p talker) work(at *server, r *rand.Rand) error {
+func (p socketChecker) work(at *server, r *rand.Rand) error {
 	ctx, cancel := context.WithTimeout(context.Background(), stormPatience)
 	defer cancel()
 	ws, _, err := websocket.DefaultDialer.DialContext(ctx,
@@ -32,7 +34,7 @@ func (p talker) work(at *server, r *rand.Rand) error {
 }
 
 // converse returns the outcome of the session. An error is a broken promise.
-func (p talker) converse(k *talk, r *rand.Rand) (outcome string, err error) {
+func (p socketChecker) converse(k *talk, r *rand.Rand) (outcome string, err error) {
 	if k.ws.WriteJSON(order{"X-API-Key": p.c.key, "lmnt-version": "1.1", "voice": "leah", "format": "pcm_s16le"}) != nil {
 		return "cut", nil
 	}
@@ -62,7 +64,7 @@ func (p talker) converse(k *talk, r *rand.Rand) (outcome string, err error) {
 
 // flush sends a text in pieces with a flush, and reports whether it was acknowledged. From the first piece on the text
 // may be billed.
-func (p talker) flush(k *talk, text string, r *rand.Rand) bool {
+func (p socketChecker) flush(k *talk, text string, r *rand.Rand) bool {
 	runes := []rune(text)
 	characters := int64(len(runes))
 	p.possible += characters
@@ -92,11 +94,11 @@ func (p talker) flush(k *talk, text string, r *rand.Rand) bool {
 func (k *talk) frame() (kind string, err error) { return k.takeWithin(stormPatience) }
 
 // requireKeyKept returns an error if the session's valid key was refused.
-func (p talker) requireKeyKept(k *talk) error {
+func (p socketChecker) requireKeyKept(k *talk) error {
 	if k.fault == "authentication_error" {
 		return fmt.Errorf("the key of %s was refused on a socket", p.c.id)
 	}
 	return nil
 }
 
-func (p talker) String() string { return "talker, a " + p.speaker.String() }
+func (p socketChecker) String() string { return "sockets, " + p.usageChecker.String() }

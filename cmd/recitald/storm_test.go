@@ -34,23 +34,23 @@ type promise interface {
 }
 
 // everyPromise returns all clients, with accounts opened on the first instance.
-func everyPromise(w *world, v visitor) []promise {
+func everyPromise(w *world, v stormClient) []promise {
 	at := w.instances[0].server()
 	return []promise{
-		newSpeaker(at, v), newSpeaker(at, v), newSpender(at, v), newSpender(at, v), // ledger
-		newReciter(w.t, at, v), newReciter(w.t, at, v), // installed voices
-		newTalker(at, v), newTalker(at, v), // ledger, by sockets
-		newPatron(at, v), newHeirs(w.t, w.log(), v), // credit
-		newWitness(at, v), newWitness(at, v), // reads
-		newCollector(at, v), newCollector(at, v), // clips
-		newLocksmith(at, v), newLocksmith(at, v), // accounts
-		newLeaver(v), newLeaver(v), // accounts that close
-		newHost(w.public, v), newHost(w.public, v), // sign-in and sessions
-		newSubscriber(w.till, v), newSubscriber(w.till, v), // billing
-		newCloser(w.till, v),      // closing with a subscription
-		newWebmaster(w, at, v),    // hosting
-		newImpresario(w.t, at, v), // voices
-		newSkipper(w, at, v),      // skips
+		newUsageChecker(at, v), newUsageChecker(at, v), newQuotaChecker(at, v), newQuotaChecker(at, v), // ledger
+		newNeuralChecker(w.t, at, v), newNeuralChecker(w.t, at, v), // installed voices
+		newSocketChecker(at, v), newSocketChecker(at, v), // ledger, by sockets
+		newCreditChecker(at, v), newCarryChecker(w.t, w.log(), v), // credit
+		newReadChecker(at, v), newReadChecker(at, v), // reads
+		newClipChecker(at, v), newClipChecker(at, v), // clips
+		newKeyChecker(at, v), newKeyChecker(at, v), // accounts
+		newClosingChecker(v), newClosingChecker(v), // accounts that close
+		newSessionChecker(w.public, v), newSessionChecker(w.public, v), // sign-in and sessions
+		newBillingChecker(w.provider, v), newBillingChecker(w.provider, v), // billing
+		newBilledClosingChecker(w.provider, v), // closing with a subscription
+		newHostingChecker(w, at, v),            // hosting
+		newVoiceChecker(w.t, at, v),            // voices
+		newSkipChecker(w, at, v),               // skips
 	}
 }
 
@@ -74,17 +74,17 @@ func TestStorm(t *testing.T) {
 // storm is a world with the clients and the faults that struck it.
 type storm struct {
 	*world
-	promises []promise
-	visitor  visitor
-	began    time.Time
-	struck   map[string]int // faults, by name
+	promises    []promise
+	stormClient stormClient
+	began       time.Time
+	struck      map[string]int // faults, by name
 }
 
 func runStorm(t *testing.T, open func(*testing.T) *world, seed uint64, length time.Duration) {
-	s := &storm{world: open(t), visitor: newVisitor(), began: time.Now(), struck: map[string]int{}}
-	defer s.visitor.client.CloseIdleConnections()
+	s := &storm{world: open(t), stormClient: newStormClient(), began: time.Now(), struck: map[string]int{}}
+	defer s.stormClient.client.CloseIdleConnections()
 	s.say("seed %d, %s", seed, length)
-	s.promises = everyPromise(s.world, s.visitor)
+	s.promises = everyPromise(s.world, s.stormClient)
 	stop := s.startClients(seed)
 	s.rage(rand.New(rand.NewPCG(seed, 0)), length)
 	stop()
@@ -216,7 +216,7 @@ func (s *storm) answers(at *server) map[string]string {
 	for _, p := range s.promises {
 		for _, c := range p.customers() {
 			for _, path := range []string{"/v1/account", "/v1/account/clips"} {
-				answer, err := s.visitor.ask(c.at(at).request(http.MethodGet, path, nil))
+				answer, err := s.stormClient.ask(c.at(at).request(http.MethodGet, path, nil))
 				require.NoError(s.t, err)
 				all[c.id+path] = fmt.Sprint(answer.status, " ", strings.ReplaceAll(answer.text(), at.address, ""))
 			}
@@ -237,18 +237,18 @@ func (s *storm) sumUp(seed uint64) {
 	s.say("seed %d: %d faults", seed, total)
 }
 
-// visitor makes requests that may fail in any way.
-type visitor struct{ client *http.Client }
+// stormClient makes requests that may fail in any way.
+type stormClient struct{ client *http.Client }
 
 // stormPatience is the time limit of requests.
 const stormPatience = 20 * time.Second
 
-func newVisitor() visitor {
-	return visitor{&http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}, Timeout: stormPatience}}
+func newStormClient() stormClient {
+	return stormClient{&http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}, Timeout: stormPatience}}
 }
 
 // ask returns the reply with any status.
-func (v visitor) ask(request *http.Request) (reply, error) {
+func (v stormClient) ask(request *http.Request) (reply, error) {
 	response, err := v.client.Do(request)
 	if err != nil {
 		return reply{}, err
@@ -258,23 +258,38 @@ func (v visitor) ask(request *http.Request) (reply, error) {
 	return reply{status: response.StatusCode, header: response.Header, body: body}, err
 }
 
-// usage returns the characters that an instance shows.
-func (v visitor) usage(c customer) (characters int64, err error) {
-	answer, err := v.ask(c.request(http.MethodGet, "/v1/account", nil))
-	if err != nil {
-		return 0, err
-	}
-	if answer.status != http.StatusOK {
-		return 0, fmt.Errorf("the account %s returns %d %s", c.id, answer.status, answer.text())
-	}
-	var account struct {
-		Usage struct {
-			Characters int64 `json:"characters"`
-		} `json:"usage"`
-	}
-	err = json.Unmarshal(answer.body, &account)
-	return account.Usage.Characters, err
+// asks returns the status of GET /v1/account with a key, or 0 without a reply.
+func (v stormClient) asks(c customer) int {
+	answer, _ := v.ask(c.request(http.MethodGet, "/v1/account", nil))
+	return answer.status
 }
+
+// read decodes the reply to a GET request, which must succeed.
+func (v stormClient) read(c customer, path string, into any) error {
+	answer, err := v.ask(c.request(http.MethodGet, path, nil))
+	if err == nil && answer.status != http.StatusOK {
+		err = fmt.Errorf("%s of %s returns %d %s", path, c.id, answer.status, answer.text())
+	}
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(answer.body, into)
+}
+
+// openAccount opens an account with a key.
+func (v stormClient) openAccount(at *server, plan string) (c customer, ok bool) {
+	answer, err := v.ask(at.adminRequest(http.MethodPost, "/admin/accounts", `{"plan":"`+plan+`"}`))
+	if err != nil || answer.status != http.StatusOK {
+		return customer{}, false
+	}
+	return at.opened(answer), true
+}
+
+// settle is for promises without a last request.
+func (stormClient) settle([]*server, books) error { return nil }
+
+// customers is for promises without an account that has the same answers everywhere.
+func (stormClient) customers() []customer { return nil }
 
 func between(r *rand.Rand, least, most time.Duration) time.Duration {
 	return least + time.Duration(r.Int64N(int64(most-least)))

@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// impresario checks voices: a voice exists until it is deleted, becomes ready, and is deterministic. A request that is
-// repeated with its key creates no second voice, and a deleted voice cannot be used. It has one voice at a time,
+// voiceChecker checks voices: a voice exists until it is deleted, becomes ready, and is deterministic. A request that
+// is repeated with its key creates no second voice, and a deleted voice cannot be used. It has one voice at a time,
 // because creating one takes seconds.
-type impresario struct {
-	visitor
+type voiceChecker struct {
+	stormClient
 	c         customer
 	recording []byte
 	voice     string // "" while there is none
@@ -24,9 +24,9 @@ type impresario struct {
 	spoken    int
 }
 
-func newImpresario(t *testing.T, at *server, v visitor) *impresario {
+func newVoiceChecker(t *testing.T, at *server, v stormClient) *voiceChecker {
 	t.Helper()
-	return &impresario{visitor: v, c: at.openAccount("pro"), recording: at.openAccount("enterprise").recorded(t),
+	return &voiceChecker{stormClient: v, c: at.openAccount("pro"), recording: at.openAccount("enterprise").recorded(t),
 		key: "voice-0"}
 }
 
@@ -40,7 +40,7 @@ func (c customer) recorded(t *testing.T) []byte {
 	return spoken.body
 }
 
-func (p *impresario) work(at *server, r *rand.Rand) error {
+func (p *voiceChecker) work(at *server, r *rand.Rand) error {
 	switch do := r.IntN(40); {
 	case p.voice == "":
 		return p.make(at)
@@ -55,7 +55,7 @@ func (p *impresario) work(at *server, r *rand.Rand) error {
 }
 
 // make creates the voice. It repeats an unanswered request.
-func (p *impresario) make(at *server) error {
+func (p *voiceChecker) make(at *server) error {
 	request := p.c.at(at).upload([][]byte{p.recording}, "name", "Storm")
 	request.Header.Set("Idempotency-Key", p.key)
 	answer, err := p.ask(request)
@@ -75,7 +75,7 @@ func (p *impresario) make(at *server) error {
 }
 
 // speak synthesises a text and compares the audio with the first one.
-func (p *impresario) speak(at *server) error {
+func (p *voiceChecker) speak(at *server) error {
 	answer, err := p.ask(p.c.at(at).request(http.MethodPost, detailedRoute,
 		order{"text": "So foul and fair a day.", "voice": p.voice, "format": "pcm_s16le", "seed": 7}.encode()))
 	switch {
@@ -100,7 +100,7 @@ func (p *impresario) speak(at *server) error {
 	return nil
 }
 
-func (p *impresario) delete(at *server) error {
+func (p *voiceChecker) delete(at *server) error {
 	p.deleting = true
 	answer, err := p.ask(p.c.at(at).request(http.MethodDelete, voiceRoute+"/"+p.voice, nil))
 	switch {
@@ -118,7 +118,7 @@ func (p *impresario) delete(at *server) error {
 }
 
 // requireGone returns an error if a deleted voice speaks.
-func (p *impresario) requireGone(at *server, id string) error {
+func (p *voiceChecker) requireGone(at *server, id string) error {
 	answer, err := p.ask(p.c.at(at).request(http.MethodPost, bytesRoute, order{"text": "Out.", "voice": id}.encode()))
 	if err == nil && answer.status == http.StatusOK {
 		return fmt.Errorf("the deleted voice %s speaks", id)
@@ -127,7 +127,7 @@ func (p *impresario) requireGone(at *server, id string) error {
 }
 
 // settle waits until the voice is ready.
-func (p *impresario) settle(at []*server, _ books) error {
+func (p *voiceChecker) settle(at []*server, _ books) error {
 	for p.deleting {
 		if err := p.delete(at[0]); err != nil {
 			return err
@@ -141,7 +141,7 @@ func (p *impresario) settle(at []*server, _ books) error {
 	return nil
 }
 
-func (p *impresario) check(at *server, _ books) error {
+func (p *voiceChecker) check(at *server, _ books) error {
 	before := p.spoken
 	if err := p.speak(at); err != nil {
 		return err
@@ -163,9 +163,6 @@ func (p *impresario) check(at *server, _ books) error {
 	return nil
 }
 
-// customers returns none, because each check uses characters.
-func (p *impresario) customers() []customer { return nil }
-
-func (p *impresario) String() string {
-	return fmt.Sprintf("impresario: %d voices deleted, %d times spoken", len(p.gone), p.spoken)
+func (p *voiceChecker) String() string {
+	return fmt.Sprintf("voices: %d voices deleted, %d times spoken", len(p.gone), p.spoken)
 }

@@ -39,7 +39,7 @@ type world struct {
 	faults    []fault
 	log       func() esdb.Config        // of a client of the log
 	public    string                    // the public URL of the instances, "" if each has its address
-	till      *till                     // the payment provider
+	provider  *paymentProvider          // the payment provider
 	platform  *hostingplatform.Platform // the hosting platform
 }
 
@@ -72,11 +72,11 @@ const stormPublicURL = "https://recital.example"
 // embeddedWorld is one recitald with its embedded parts.
 func embeddedWorld(t *testing.T) *world {
 	data := dataFolder(t)
-	w := &world{t: t, till: openTill(t)}
+	w := &world{t: t, provider: openPaymentProvider(t)}
 	disk := smallDisk(t, filepath.Join(data, "eventnode"))
 	hosting := w.host(t, false)
 	one := &instance{name: "recitald", launch: func() *server {
-		return start(t, data, w.till.flags(append(stormFlags(), hosting...)...)...)
+		return start(t, data, w.provider.flags(append(stormFlags(), hosting...)...)...)
 	}}
 	one.start()
 	w.instances = []*instance{one}
@@ -100,13 +100,13 @@ func sharedWorld(t *testing.T) *world {
 	}
 	w := &world{t: t, public: stormPublicURL, log: func() esdb.Config { return esdb.Config{ConnectionString: on.events} }}
 	people := startStormProvider(t, node.folder)
-	w.till = openTill(t)
-	w.till.secure(t)
+	w.provider = openPaymentProvider(t)
+	w.provider.secure(t)
 	hosting := append(w.host(t, true), people)
 	for _, name := range []string{"first recitald", "second recitald"} {
 		data := newFolder(t)
 		i := &instance{name: name, launch: func() *server {
-			s := on.launchIn(t, data, w.till.flags(append(stormFlags(), hosting...)...)...)
+			s := on.launchIn(t, data, w.provider.flags(append(stormFlags(), hosting...)...)...)
 			s.awaitRunning()
 			return s
 		}}

@@ -85,8 +85,7 @@ func TestBinaryRepliesHaveTheAddressOfTheirTimes(t *testing.T) {
 // readTimes reads the times of a reply by their URL, without a key.
 func readTimes(t *testing.T, address string) []word {
 	t.Helper()
-	answer := fetch(t, http.MethodGet, address)
-	require.Equal(t, 200, answer.status, answer.text())
+	answer := requireOK(t, fetch(t, http.MethodGet, address))
 	require.Equal(t, "no-store", answer.header.Get("Cache-Control"))
 	var times recording
 	answer.decode(t, &times)
@@ -126,14 +125,4 @@ func TestTimesOfAReplyThatIsCut(t *testing.T) {
 	require.Less(t, said.Len(), len(text))
 	c.requireSettled(t)
 	require.EqualValues(t, len([]rune(said.String())), c.usage(t))
-}
-
-func TestTheAddressOfTimesIsThePublicOne(t *testing.T) {
-	t.Parallel()
-	s := start(t, dataFolder(t), "--public-url=https://speech.example/")
-	c := s.openAccount("free")
-	spoken := c.post(t, bytesRoute, order{"text": "Hello.", "voice": "leah", "return_timestamps": true})
-	address := spoken.header.Get("x-timestamps-url")
-	require.True(t, strings.HasPrefix(address, "https://speech.example/v1/ai/speech/timestamps/"), address)
-	requireTimes(t, "Hello.", readTimes(t, s.address+strings.TrimPrefix(address, "https://speech.example")))
 }

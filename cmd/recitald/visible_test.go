@@ -17,8 +17,7 @@ func TestAReplyWaitsUntilItsUsageIsVisible(t *testing.T) {
 	unlock := lockUsage(t, s.postgresURL())
 
 	// when speech is synthesised, then the reply reports that the account does not show it yet
-	late := once(t, c.request(http.MethodPost, detailedRoute, text.encode()))
-	require.Equal(t, 200, late.status)
+	late := requireOK(t, once(t, c.request(http.MethodPost, detailedRoute, text.encode())))
 	require.Equal(t, "true", late.header.Get("X-Recital-Stale"))
 	require.Zero(t, c.usage(t))
 

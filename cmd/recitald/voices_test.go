@@ -16,8 +16,7 @@ func TestVoicesAreListedAndHeard(t *testing.T) {
 	c := s.openAccount("free")
 
 	// when the voices are listed
-	answer := do(t, c.request(http.MethodGet, "/v1/ai/voice/list?starred=False&owner=all", nil))
-	require.Equal(t, 200, answer.status, answer.text())
+	answer := requireOK(t, do(t, c.request(http.MethodGet, "/v1/ai/voice/list?starred=False&owner=all", nil)))
 	var voices []struct {
 		ID         string `json:"id"`
 		PreviewURL string `json:"preview_url"`
@@ -28,8 +27,7 @@ func TestVoicesAreListedAndHeard(t *testing.T) {
 	// then each has a preview that anyone with the URL can play, and sounds different
 	heard := map[string]string{}
 	for _, voice := range voices {
-		preview := fetch(t, http.MethodGet, voice.PreviewURL)
-		require.Equal(t, 200, preview.status, preview.text())
+		preview := requireOK(t, fetch(t, http.MethodGet, voice.PreviewURL))
 		require.Equal(t, "audio/mpeg", preview.header.Get("Content-Type"))
 		decoded, err := libavtest.Decode(audio.MP3, preview.body)
 		require.NoError(t, err)

@@ -28,9 +28,8 @@ func TestWordTimesFitTheAudio(t *testing.T) {
 		for _, format := range []audio.Format{audio.WAV, audio.MP3} {
 			t.Run(name+" as "+string(format), func(t *testing.T) {
 				// when a text is synthesised with its times
-				answer := c.post(t, detailedRoute, order{"text": text, "voice": "leah", "format": format,
-					"return_timestamps": true})
-				require.Equal(t, 200, answer.status, answer.text())
+				answer := requireOK(t, c.post(t, detailedRoute, order{"text": text, "voice": "leah", "format": format,
+					"return_timestamps": true}))
 				var r recording
 				answer.decode(t, &r)
 				decoded, err := libavtest.Decode(format, r.sound(t))

@@ -281,15 +281,14 @@ func alignmentSlice(core *coreParts, workers *workerParts) slice {
 	return slice{
 		name: "alignment",
 		open: func() (service, error) {
-			aligner := rendered.New(rendered.Config{
+			aligner := &rendered.Aligner{
 				Decoder: workers.decoder, Engine: speech.WithFrontEnd(workers.engines, workers.japanese), Longest: longestRecording,
-				MostOnce: core.cfg.Alignments,
-			})
+			}
 			write := alignmentapi.API{Aligner: aligner, Places: quota.New(int64(core.cfg.Alignments), 1)}
 			return service{
 				public: write.Routes(),
 				collectors: []prometheus.Collector{
-					gauge("recital_alignments_running", "Recordings that are being aligned.", aligner.Running),
+					gauge("recital_alignments_running", "Recordings that are being aligned.", write.Places.Held),
 				},
 			}, nil
 		},

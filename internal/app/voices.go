@@ -55,14 +55,14 @@ func voicesSlice(core *coreParts, stores *storeParts, workers *workerParts, shar
 				Voices: shared.voices, Previews: previews, Shower: shower, Links: core.links(), ReadModels: core.projector,
 			}
 			create := writeapi.Creator{Voices: shared.voices, Shower: shower, ReadModels: core.projector, MaxUpload: maxUpload}
-			checker := classic.New(classic.Config{Decoder: workers.decoder, Longest: longestChecked, MostOnce: runtime.NumCPU()})
 			prechecker := writeapi.Prechecker{
-				Checker: checker, Places: quota.New(int64(runtime.NumCPU()), 1), MaxUpload: maxUpload,
+				Checker: &classic.Checker{Decoder: workers.decoder, Longest: longestChecked},
+				Places:  quota.New(int64(runtime.NumCPU()), 1), MaxUpload: maxUpload,
 			}
 			return service{
 				public: slices.Concat(read.Routes(), write.Routes(), create.Routes(), prechecker.Routes()),
 				collectors: []prometheus.Collector{
-					gauge("recital_prechecks_running", "Recordings that are being checked.", checker.Running),
+					gauge("recital_prechecks_running", "Recordings that are being checked.", prechecker.Places.Held),
 					gauge("recital_upload_bytes", "What uploads that are being received or answered claim of their budget.",
 						stores.uploads.Claimed),
 					gauge("recital_voices_making", "Voices that this instance is preparing or training.", shared.voices.Making),

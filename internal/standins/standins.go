@@ -97,6 +97,21 @@ func Listen(address string) (net.Listener, error) {
 // ClientID is the only client of the identity provider.
 const ClientID = "recital"
 
+// Span is a duration. In JSON it is a string such as "720h".
+type Span time.Duration
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *Span) UnmarshalText(text []byte) error {
+	d, err := time.ParseDuration(string(text))
+	*s = Span(d)
+	return err
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s Span) MarshalText() ([]byte, error) { //nolint:unparam // as the interface has it
+	return []byte(time.Duration(s).String()), nil
+}
+
 // Status describes the payment sandbox, to operators of the admin address and by recitalctl, which shows a column for
 // each tag col.
 type Status struct {

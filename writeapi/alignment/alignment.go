@@ -115,7 +115,9 @@ func (a *API) align(call *web.Call, r recording, text, code string) ([]alignedWo
 	case errors.Is(err, quota.ErrShare):
 		return nil, web.TooManyRequests("Another recording of this address is being aligned", again)
 	case err != nil:
-		return nil, busy()
+		return nil, &web.Error{
+			Status: http.StatusServiceUnavailable, Message: "Too many recordings are being aligned", RetryAfter: again,
+		}
 	}
 	defer place.Release()
 	words, err := a.Aligner.Align(call, r.content, text, language)
@@ -125,18 +127,11 @@ func (a *API) align(call *web.Call, r recording, text, code string) ([]alignedWo
 	return show(words), nil
 }
 
-func busy() error {
-	return &web.Error{Status: http.StatusServiceUnavailable, Message: "Too many recordings are being aligned",
-		RetryAfter: again}
-}
-
 // explain translates an error about an input into a 422.
 func explain(call *web.Call, err error, recording string) error {
 	var unusable *audio.UnusableError
 	var other *alignment.OtherTextError
 	switch {
-	case errors.Is(err, alignment.ErrBusy):
-		return busy()
 	case errors.As(err, &unusable):
 		return call.Invalid(recording, unusable.Message)
 	case errors.As(err, &other):

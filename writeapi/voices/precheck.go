@@ -59,7 +59,9 @@ func (p *Prechecker) check(call *web.Call, in precheckRequest) (web.Reply, error
 	case errors.Is(err, quota.ErrShare):
 		return web.Reply{}, web.TooManyRequests("Another recording of this address is being checked", again)
 	case err != nil:
-		return web.Reply{}, busy()
+		return web.Reply{}, &web.Error{
+			Status: http.StatusServiceUnavailable, Message: "Too many recordings are being checked", RetryAfter: again,
+		}
 	}
 	defer place.Release()
 	found, err := p.Checker.Check(call, in.File.Content)
@@ -67,8 +69,6 @@ func (p *Prechecker) check(call *web.Call, in precheckRequest) (web.Reply, error
 	switch {
 	case errors.As(err, &unusable):
 		return web.Reply{}, call.Invalid("file", unusable.Message)
-	case errors.Is(err, precheck.ErrBusy):
-		return web.Reply{}, busy()
 	case err != nil:
 		return web.Reply{}, err
 	}
@@ -76,9 +76,4 @@ func (p *Prechecker) check(call *web.Call, in precheckRequest) (web.Reply, error
 		call.SetHeader("x-warning", found.Warning)
 	}
 	return web.JSON(precheckCloneResponse{DNSMOS: found.DNSMOS, Start: found.Start, End: found.End}), nil
-}
-
-func busy() error {
-	return &web.Error{Status: http.StatusServiceUnavailable, Message: "Too many recordings are being checked",
-		RetryAfter: again}
 }

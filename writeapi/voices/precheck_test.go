@@ -63,8 +63,7 @@ func TestWhatCannotBeChecked(t *testing.T) {
 	require.Equal(t, 422, response.StatusCode)
 	require.Equal(t, []any{"body", "file"}, got["detail"].([]any)[0].(map[string]any)["loc"])
 
-	fails = precheck.ErrBusy
-	response, _ = post(t, url, "account-1", []part{file("file", "x")})
+	response, _ = post(t, servePrecheck(t, quota.New(0, 1), nil), "account-1", []part{file("file", "x")})
 	require.Equal(t, 503, response.StatusCode)
 	require.Equal(t, "5", response.Header.Get("Retry-After"))
 

@@ -17,7 +17,7 @@ import (
 type Aligner interface {
 	// Align returns the words of the text with their places in the upload. The language is an engine language or
 	// speech.AutoLanguage. Errors: *audio.UnusableError, ErrNoWords, ErrTooMuchText, ErrNoSpeech, *OtherTextError,
-	// ErrBusy, and those of the decoder and the engine.
+	// and those of the decoder and the engine.
 	Align(ctx context.Context, upload audio.Upload, text, language string) ([]Word, error)
 }
 
@@ -152,6 +152,4 @@ var (
 	ErrNoWords     = errors.New("the text has no words that can be spoken")
 	ErrTooMuchText = errors.New("the text takes much longer to speak than a recording may last")
 	ErrNoSpeech    = errors.New("the recording holds no speech")
-	// ErrBusy means that the maximum number of recordings is being aligned.
-	ErrBusy = errors.New("too many recordings are being aligned")
 )

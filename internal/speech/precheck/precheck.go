@@ -4,14 +4,13 @@ package precheck
 
 import (
 	"context"
-	"errors"
 
 	"github.com/recital-tts/recital/internal/speech/audio"
 )
 
 // Checker checks uploads. It is safe for concurrent use.
 type Checker interface {
-	// Check returns the quality of an upload and the range of its speech. Errors: *audio.UnusableError, ErrBusy, and the
+	// Check returns the quality of an upload and the range of its speech. Errors: *audio.UnusableError, and the
 	// decoder's.
 	Check(ctx context.Context, upload audio.Upload) (Result, error)
 }
@@ -22,6 +21,3 @@ type Result struct {
 	Start, End float64 // of the speech in seconds; both 0 without any
 	Warning    string  // for people: why it does not suffice for a good voice, or ""
 }
-
-// ErrBusy means that the maximum number of recordings is being checked.
-var ErrBusy = errors.New("too many recordings are being checked")

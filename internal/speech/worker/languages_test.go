@@ -1,7 +1,6 @@
 package worker_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -42,16 +41,8 @@ func requireHeard(t *testing.T, tests []heard) {
 	t.Helper()
 	engine := speech.WithFrontEnd(openPool(t, 2), nil)
 	for _, test := range tests {
-		job := speech.Job{Text: test.text, Voice: speech.Voices()[0], Language: test.language, Speed: 1, Phonemes: true}
-		said, err := enginetest.Speak(t.Context(), engine, job)
-		require.NoError(t, err)
-		var phonemes []string
-		for _, m := range said.Marks {
-			if strings.Trim(m.Phoneme, "_:|") != "" {
-				phonemes = append(phonemes, m.Phoneme)
-			}
-		}
-		require.Contains(t, strings.Join(phonemes, " "), test.phonemes, test.text)
+		phonemes, _ := heardOf(t, engine, speech.Job{Text: test.text, Language: test.language})
+		require.Contains(t, phonemes, test.phonemes, test.text)
 	}
 }
 

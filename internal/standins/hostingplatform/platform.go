@@ -37,7 +37,6 @@ type Platform struct {
 	mu            sync.Mutex
 	installations []*Installation
 	faults        []Fault
-	hold          *hold
 	numbers       int
 }
 
@@ -137,31 +136,6 @@ func (p *Platform) Fail(faults ...Fault) {
 	p.faults = append(p.faults, faults...)
 }
 
-// hold makes a request wait.
-type hold struct{ reached, released chan struct{} }
-
-// Hold makes the next POST wait before it takes effect, until release is called. reached is closed when it waits.
-func (p *Platform) Hold() (reached <-chan struct{}, release func()) {
-	h := &hold{make(chan struct{}), make(chan struct{})}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.hold = h
-	return h.reached, sync.OnceFunc(func() { close(h.released) })
-}
-
-func (p *Platform) wait(r *http.Request) {
-	p.mu.Lock()
-	h := p.hold
-	if h == nil || r.Method != http.MethodPost {
-		p.mu.Unlock()
-		return
-	}
-	p.hold = nil
-	p.mu.Unlock()
-	close(h.reached)
-	<-h.released
-}
-
 // Mend removes all faults.
 func (p *Platform) Mend() {
 	p.mu.Lock()
@@ -207,7 +181,6 @@ func (p *Platform) handler() http.Handler {
 // failing applies the faults.
 func (p *Platform) failing(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p.wait(r)
 		fault, fails := p.fault(r.Method)
 		if !fails {
 			p.mu.Lock()

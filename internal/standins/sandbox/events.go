@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/stripe/stripe-go/v84/webhook"
+
+	"github.com/recital-tts/recital/internal/standins"
 )
 
 // keepEvents is the time that Stripe keeps events.
@@ -88,11 +90,11 @@ func deliveryKey(eventID string) string { return "whd" + strings.TrimPrefix(even
 
 // Disorder describes how webhooks deviate from arriving once, immediately and in order. The zero value is no deviation.
 type Disorder struct {
-	Hold      bool `json:"hold"`      // none is sent until this is false
-	Lose      int  `json:"lose"`      // percentage that is never sent
-	Duplicate int  `json:"duplicate"` // percentage that is sent twice
-	Shuffle   bool `json:"shuffle"`   // waiting ones are sent in random order
-	Delay     Span `json:"delay"`     // before the first attempt
+	Hold      bool          `json:"hold"`      // none is sent until this is false
+	Lose      int           `json:"lose"`      // percentage that is never sent
+	Duplicate int           `json:"duplicate"` // percentage that is sent twice
+	Shuffle   bool          `json:"shuffle"`   // waiting ones are sent in random order
+	Delay     standins.Span `json:"delay"`     // before the first attempt
 }
 
 // deliveries sends webhooks.

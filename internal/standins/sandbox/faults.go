@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/recital-tts/recital/internal/standins"
 )
 
 // Faults of requests.
@@ -24,12 +26,12 @@ const (
 
 // Fault is a failure of requests to the API.
 type Fault struct {
-	Do        string `json:"do"`
-	Committed bool   `json:"committed"` // perform the request before failing
-	Method    string `json:"method"`    // of affected requests; "" means any
-	Path      string `json:"path"`      // path prefix of affected requests, such as "/v1/subscriptions"
-	Times     int    `json:"times"`     // number of affected requests; 0 means all
-	Delay     Span   `json:"delay"`     // see Do
+	Do        string        `json:"do"`
+	Committed bool          `json:"committed"` // perform the request before failing
+	Method    string        `json:"method"`    // of affected requests; "" means any
+	Path      string        `json:"path"`      // path prefix of affected requests, such as "/v1/subscriptions"
+	Times     int           `json:"times"`     // number of affected requests; 0 means all
+	Delay     standins.Span `json:"delay"`     // see Do
 }
 
 func (f Fault) check() error {

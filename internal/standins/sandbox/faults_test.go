@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/stripe/stripe-go/v84"
 
+	"github.com/recital-tts/recital/internal/standins"
 	"github.com/recital-tts/recital/internal/standins/sandbox"
 )
 
@@ -69,7 +70,7 @@ func TestARequestMayFailAfterItTookEffect(t *testing.T) {
 	t.Run("it is not answered", func(t *testing.T) {
 		s := open(t)
 		require.NoError(t, s.Faults(sandbox.Fault{
-			Do: sandbox.FaultHang, Committed: true, Method: http.MethodPost, Times: 1, Delay: sandbox.Span(time.Millisecond),
+			Do: sandbox.FaultHang, Committed: true, Method: http.MethodPost, Times: 1, Delay: standins.Span(time.Millisecond),
 		}))
 		_, err := s.named("Ada", "key")
 		require.Error(t, err)
@@ -79,7 +80,7 @@ func TestARequestMayFailAfterItTookEffect(t *testing.T) {
 
 func TestARequestMayTakeLong(t *testing.T) {
 	s := open(t)
-	const delay = sandbox.Span(50 * time.Millisecond)
+	const delay = standins.Span(50 * time.Millisecond)
 	require.NoError(t, s.Faults(sandbox.Fault{Do: sandbox.FaultDelay, Times: 1, Delay: delay}))
 	began := time.Now()
 	s.customer()
@@ -116,7 +117,7 @@ func TestConnectionsAreRefusedOnDemand(t *testing.T) {
 	require.NoError(t, s.Faults())
 	require.Equal(t, 1, s.customers())
 
-	require.NoError(t, s.Faults(sandbox.Fault{Do: sandbox.FaultRefuse, Delay: sandbox.Span(20 * time.Millisecond)}))
+	require.NoError(t, s.Faults(sandbox.Fault{Do: sandbox.FaultRefuse, Delay: standins.Span(20 * time.Millisecond)}))
 	require.Eventually(t, func() bool {
 		_, err := s.named("Ada", "key")
 		return err == nil

@@ -179,13 +179,10 @@ func (s *Sandbox) takeCard(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Overview is a customer with its latest subscription and invoice.
-type Overview = standins.Customer
-
 // Customers returns the customers, newest first.
-func (s *Sandbox) Customers() ([]Overview, error) {
-	return look(s, func(w *work) ([]Overview, error) {
-		all := []Overview{}
+func (s *Sandbox) Customers() ([]standins.Customer, error) {
+	return look(s, func(w *work) ([]standins.Customer, error) {
+		all := []standins.Customer{}
 		for _, c := range list[customer](w, "") {
 			if c.alive() {
 				all = append(all, w.overviewOf(c))
@@ -195,8 +192,8 @@ func (s *Sandbox) Customers() ([]Overview, error) {
 	})
 }
 
-func (w *work) overviewOf(c *customer) Overview {
-	o := Overview{Customer: c.ID, Account: c.Metadata["account"]}
+func (w *work) overviewOf(c *customer) standins.Customer {
+	o := standins.Customer{Customer: c.ID, Account: c.Metadata["account"]}
 	if all := list[subscription](w, c.ID); len(all) > 0 {
 		o.Subscription, o.Price, o.Status = all[0].ID, string(all[0].item().Price), all[0].Status
 	}

@@ -79,22 +79,8 @@ func incomplete(t *testing.T, s *shop) (customer string, id string, page string)
 	c, err := s.api.V1Customers.Create(t.Context(),
 		&stripe.CustomerCreateParams{Metadata: map[string]string{"account": "<account-1>"}})
 	require.NoError(t, err)
-	sub, err := s.api.V1Subscriptions.Create(t.Context(), &stripe.SubscriptionCreateParams{
-		Customer: &c.ID, Items: []*stripe.SubscriptionCreateItemParams{{Price: stripe.String(sandbox.PriceOf("indie"))}},
-		PaymentBehavior: stripe.String("default_incomplete"),
-		PaymentSettings: &stripe.SubscriptionCreatePaymentSettingsParams{
-			SaveDefaultPaymentMethod: stripe.String("on_subscription")},
-		Expand: stripe.StringSlice([]string{"latest_invoice.confirmation_secret"}),
-	})
-	require.NoError(t, err)
+	sub := s.subscribe(c.ID, sandbox.PriceOf("indie"))
 	return c.ID, sub.ID, s.CardPage(sub.LatestInvoice.ConfirmationSecret.ClientSecret)
-}
-
-func statusOf(t *testing.T, s *shop, subscription string) stripe.SubscriptionStatus {
-	t.Helper()
-	sub, err := s.api.V1Subscriptions.Retrieve(t.Context(), subscription, nil)
-	require.NoError(t, err)
-	return sub.Status
 }
 
 func TestAPersonPaysOnAPage(t *testing.T) {
@@ -120,21 +106,21 @@ func TestAPersonPaysOnAPage(t *testing.T) {
 	declined := p.submit(page, "number", "4000 0000 0000 0002")
 	assert.Equal(t, "Your card was declined.", declined.text("refusal"))
 	assert.True(t, declined.says("number"), "another card can be tried")
-	assert.Equal(t, stripe.SubscriptionStatusIncomplete, statusOf(t, s, subscription))
+	assert.Equal(t, stripe.SubscriptionStatusIncomplete, s.reload(subscription).Status)
 
 	asked := p.submit(page, "number", "4000 0025 0000 3155")
 	assert.True(t, asked.says("approve"))
 	assert.False(t, asked.says("number"))
-	assert.Equal(t, stripe.SubscriptionStatusIncomplete, statusOf(t, s, subscription))
+	assert.Equal(t, stripe.SubscriptionStatusIncomplete, s.reload(subscription).Status)
 	refused := p.submit(page, "answer", "refuse")
 	assert.NotEmpty(t, refused.text("refusal"))
-	assert.Equal(t, stripe.SubscriptionStatusIncomplete, statusOf(t, s, subscription))
+	assert.Equal(t, stripe.SubscriptionStatusIncomplete, s.reload(subscription).Status)
 
 	require.True(t, p.submit(page, "number", "4000002500003155").says("approve"))
 	done := p.submit(page, "answer", "approve")
 	assert.Equal(t, http.StatusOK, done.status)
 	assert.True(t, done.says("done"))
-	assert.Equal(t, stripe.SubscriptionStatusActive, statusOf(t, s, subscription))
+	assert.Equal(t, stripe.SubscriptionStatusActive, s.reload(subscription).Status)
 
 	again := p.submit(page, "number", "4242424242424242")
 	assert.NotEqual(t, http.StatusOK, again.status, "it is not paid twice")
@@ -174,10 +160,7 @@ func TestAPersonRegistersACardOnAPage(t *testing.T) {
 func TestAPersonReadsAnInvoice(t *testing.T) {
 	s, p := open(t), newPerson(t)
 	_, subscription, page := incomplete(t, s)
-	sub, err := s.api.V1Subscriptions.Retrieve(t.Context(), subscription,
-		&stripe.SubscriptionRetrieveParams{Expand: stripe.StringSlice([]string{"latest_invoice"})})
-	require.NoError(t, err)
-	invoice := sub.LatestInvoice
+	invoice := s.reload(subscription).LatestInvoice
 
 	open := p.get(invoice.HostedInvoiceURL)
 	assert.Equal(t, "open", open.text("status"))
@@ -211,5 +194,5 @@ func TestThereIsNoPageForAWrongSecret(t *testing.T) {
 		assert.Equal(t, http.StatusNotFound, p.get(address).status, address)
 	}
 	assert.NotEqual(t, http.StatusOK, p.submit(page[:len(page)-1], "number", "4242424242424242").status)
-	assert.Equal(t, stripe.SubscriptionStatusIncomplete, statusOf(t, s, subscription))
+	assert.Equal(t, stripe.SubscriptionStatusIncomplete, s.reload(subscription).Status)
 }

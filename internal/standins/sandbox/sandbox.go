@@ -109,44 +109,31 @@ func (s *Sandbox) Close() error {
 
 // order is the body of a request to Control.
 type order struct {
-	Duration      Span    `json:"duration"`
-	Customer      string  `json:"customer"`
-	ClientSecret  string  `json:"client_secret"`
-	PaymentMethod string  `json:"payment_method"`
-	Approved      bool    `json:"approved"`
-	Invoice       string  `json:"invoice"`
-	Amount        int64   `json:"amount"`
-	Dispute       string  `json:"dispute"`
-	Won           bool    `json:"won"`
-	Event         string  `json:"event"`
-	Faults        []Fault `json:"faults"`
+	Duration      standins.Span `json:"duration"`
+	Customer      string        `json:"customer"`
+	ClientSecret  string        `json:"client_secret"`
+	PaymentMethod string        `json:"payment_method"`
+	Approved      bool          `json:"approved"`
+	Invoice       string        `json:"invoice"`
+	Amount        int64         `json:"amount"`
+	Dispute       string        `json:"dispute"`
+	Won           bool          `json:"won"`
+	Event         string        `json:"event"`
+	Faults        []Fault       `json:"faults"`
 	Disorder
 }
 
-// Span is a duration. In JSON it is a string such as "720h".
-type Span time.Duration
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (s *Span) UnmarshalText(raw []byte) error {
-	d, err := time.ParseDuration(string(raw))
-	*s = Span(d)
-	return err
-}
-
-// Status is the state of a sandbox.
-type Status = standins.Status
-
 // Status returns the sandbox's state.
-func (s *Sandbox) Status() (Status, error) { return s.statusAfter("") }
+func (s *Sandbox) Status() (standins.Status, error) { return s.statusAfter("") }
 
 // statusAfter returns the status after an order with a client secret, which may be "".
-func (s *Sandbox) statusAfter(clientSecret string) (Status, error) {
+func (s *Sandbox) statusAfter(clientSecret string) (standins.Status, error) {
 	now := s.Now()
-	status := Status{
+	status := standins.Status{
 		URL: s.URL(), Now: now, Ahead: time.Until(now).Round(time.Second).String(), WebhookURL: s.deliveries.target(),
 		Faults: s.faults.open(),
 	}
-	return look(s, func(w *work) (Status, error) {
+	return look(s, func(w *work) (standins.Status, error) {
 		status.PendingWebhooks, status.Customers = len(list[delivery](w, "")), len(list[customer](w, ""))
 		status.Subscriptions = len(slices.DeleteFunc(list[subscription](w, ""), (*subscription).ended))
 		i, _ := w.intentOf(clientSecret)

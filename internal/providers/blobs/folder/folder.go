@@ -47,9 +47,6 @@ type Store struct {
 
 // Open creates the folder if it is missing, and removes unfinished files of this instance's last run.
 func Open(config Config) (*Store, error) {
-	if config.Dir == "" || config.Instance == "" || config.Logger == nil {
-		return nil, errors.New("opening the blob folder: a folder, an instance and a logger are needed")
-	}
 	name := sha256.Sum256([]byte(config.Instance))
 	s := &Store{dir: config.Dir, instance: hex.EncodeToString(name[:8]), log: config.Logger}
 	for _, folder := range []string{incomingFolder, keptFolder} {

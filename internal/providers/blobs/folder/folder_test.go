@@ -211,23 +211,6 @@ func TestAFailingDiskMakesTheStoreUnavailable(t *testing.T) {
 	}
 }
 
-func TestAnIncompleteConfigurationIsRefused(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "file")
-	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	good := folder.Config{Dir: t.TempDir(), Instance: "a", Logger: slog.New(slog.DiscardHandler)}
-	for name, change := range map[string]func(*folder.Config){
-		"a file":      func(c *folder.Config) { c.Dir = file },
-		"no folder":   func(c *folder.Config) { c.Dir = "" },
-		"no instance": func(c *folder.Config) { c.Instance = "" },
-		"no logger":   func(c *folder.Config) { c.Logger = nil },
-	} {
-		config := good
-		change(&config)
-		_, err := folder.Open(config)
-		require.Error(t, err, name)
-	}
-}
-
 // killer ends the process without cleaning up.
 type killer struct{}
 

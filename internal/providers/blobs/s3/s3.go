@@ -28,8 +28,8 @@ import (
 
 // Config configures a Store. Location, Folder and Logger are required.
 type Config struct {
-	Location Location
-	Folder   string // below the prefix, for objects that must not be mixed with others' blobs
+	Location Location // of ParseURL
+	Folder   string   // below the prefix, for objects that must not be mixed with others' blobs
 	// AccessKey and SecretKey are either both set, or found where AWS's own tools find them: in the environment, in
 	// ~/.aws/credentials, or from the role of the machine.
 	AccessKey, SecretKey string
@@ -70,11 +70,8 @@ type Store struct {
 // Open returns a store, after a check that the bucket exists and may be listed. A store that does not answer is no
 // error, because it may answer later. The caller must close it.
 func Open(ctx context.Context, config Config) (*Store, error) {
-	if config.Folder == "" || config.Logger == nil || (config.AccessKey == "") != (config.SecretKey == "") {
-		return nil, errors.New("opening the blobs in S3: a folder, a logger, and both keys or none are needed")
-	}
-	if err := config.Location.check(); err != nil {
-		return nil, err
+	if (config.AccessKey == "") != (config.SecretKey == "") {
+		return nil, errors.New("opening the blobs in S3: both keys or none are needed")
 	}
 	if config.Now == nil {
 		config.Now = time.Now

@@ -5,8 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -15,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	standard "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/recital-tts/recital/internal/providers/notices"
 )
@@ -34,13 +34,17 @@ const maxReply = 64 << 10
 // Sender implements notices.Sender.
 type Sender struct {
 	conf   Config
-	key    []byte
+	signer *standard.Webhook
 	client *http.Client
 }
 
 // New returns a sender, or an error if the secret is invalid. The caller must close it.
 func New(conf Config) (*Sender, error) {
 	key, err := Key(conf.Secret)
+	if err != nil {
+		return nil, err
+	}
+	signer, err := standard.NewWebhookRaw(key)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +57,7 @@ func New(conf Config) (*Sender, error) {
 	if conf.Watch != nil {
 		transport = conf.Watch(transport)
 	}
-	return &Sender{conf: conf, key: key, client: &http.Client{
+	return &Sender{conf: conf, signer: signer, client: &http.Client{
 		Transport: transport, Timeout: cmp.Or(conf.Timeout, notices.Timeout),
 		// a message signed for one address must not be sent to another
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -103,12 +107,16 @@ func (s *Sender) Send(ctx context.Context, m notices.Message) error {
 	if err != nil {
 		return notices.ErrUnavailable
 	}
-	at := strconv.FormatInt(s.conf.Now().Unix(), 10)
+	at := s.conf.Now()
+	signature, err := s.signer.Sign(m.ID, at, body)
+	if err != nil {
+		return notices.ErrRefused
+	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", "recital")
-	request.Header.Set("Webhook-Id", m.ID)
-	request.Header.Set("Webhook-Timestamp", at)
-	request.Header.Set("Webhook-Signature", signature(s.key, m.ID, at, body))
+	request.Header.Set(standard.HeaderWebhookID, m.ID)
+	request.Header.Set(standard.HeaderWebhookTimestamp, strconv.FormatInt(at.Unix(), 10))
+	request.Header.Set(standard.HeaderWebhookSignature, signature)
 	return s.ask(request)
 }
 
@@ -126,12 +134,4 @@ func (s *Sender) ask(request *http.Request) error {
 		return notices.ErrRefused
 	}
 	return notices.ErrLater
-}
-
-// signature returns the header webhook-signature of a message.
-func signature(key []byte, id, at string, body []byte) string {
-	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte(id + "." + at + "."))
-	mac.Write(body)
-	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }

@@ -76,15 +76,6 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// The example comes from the specification.
-func TestTheSignatureOfTheSpecificationsExample(t *testing.T) {
-	t.Parallel()
-	key, err := webhook.Key(secret)
-	require.NoError(t, err)
-	require.Equal(t, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
-		webhook.Signature(key, "msg_p5jXN8AQM9LWM0D4loKWxJek", "1614265330", []byte(`{"test": 2432232314}`)))
-}
-
 func TestARedirectIsNotFollowed(t *testing.T) {
 	t.Parallel()
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {

@@ -41,6 +41,8 @@ func isOwed(i *stripe.Invoice) bool {
 	return i.Status == stripe.InvoiceStatusDraft || i.Status == stripe.InvoiceStatusOpen
 }
 
+func isNotOpen(i *stripe.Invoice) bool { return i.Status != stripe.InvoiceStatusOpen }
+
 // settle finalises an invoice, and attempts to collect it from a card; nil means the invoice's own. An unpaid invoice
 // becomes uncollectible.
 func (g *Gateway) settle(ctx context.Context, a payments.Attempt, id string, from *stripe.PaymentMethod) error {
@@ -153,15 +155,10 @@ func (g *Gateway) collectDue(
 // collect pays an open invoice with a card, as its owner expects of a new one. If the card is declined, the invoice
 // stays open, and the provider tries again.
 func (g *Gateway) collect(ctx context.Context, a payments.Attempt, invoice, paymentMethod string) error {
-	_, err := once(ctx, g, a, change[stripe.Invoice]{
-		step: "collect/" + invoice, look: true,
-		read: func() (*stripe.Invoice, error) { return g.invoice(ctx, invoice) },
-		made: func(i *stripe.Invoice) bool { return i.Status != stripe.InvoiceStatusOpen },
-		make: func(params stripe.Params, _ *stripe.Invoice) (*stripe.Invoice, error) {
-			return g.api.V1Invoices.Pay(ctx, invoice, &stripe.InvoicePayParams{
-				Params: params, PaymentMethod: &paymentMethod, OffSession: stripe.Bool(true),
-			})
-		},
+	err := g.changeInvoice(ctx, a, invoice, "collect/", isNotOpen, func(params stripe.Params) (*stripe.Invoice, error) {
+		return g.api.V1Invoices.Pay(ctx, invoice, &stripe.InvoicePayParams{
+			Params: params, PaymentMethod: &paymentMethod, OffSession: stripe.Bool(true),
+		})
 	})
 	if errors.Is(err, payments.ErrDeclined) {
 		return nil

@@ -19,6 +19,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/providers/payments"
 	"github.com/recital-tts/recital/internal/providers/payments/stripe"
+	"github.com/recital-tts/recital/internal/standins"
 	"github.com/recital-tts/recital/internal/standins/sandbox"
 )
 
@@ -168,121 +169,114 @@ func (l *line) forward(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(request)
 }
 
-// change is a change to a customer who has subscribed at the price indie, with a check of its result.
+// subject is a customer who has subscribed at the price indie.
+type subject struct {
+	s                      *sandbox.Sandbox
+	g                      *stripe.Gateway
+	customer, subscription string
+}
+
+// item returns an item of the same usage at each call.
+func (x subject) item() payments.InvoiceItem {
+	item := newItem(x.customer, x.subscription, 77)
+	item.Usage = "usage-" + x.customer
+	return item
+}
+
+// change is a change to a subject, with a check of its result.
 type change struct {
-	do func(ctx context.Context, s *sandbox.Sandbox, g *stripe.Gateway, a payments.Attempt, customer,
-		subscription string) error
+	do    func(ctx context.Context, x subject, a payments.Attempt) error
 	check func(t *testing.T, before, after payments.Billing)
 }
 
 func changes(t *testing.T) map[string]change {
-	usage, owed, waiting := "usage-"+uuid.NewString(), map[string]string{}, map[string]string{} // by customer
+	owed, waiting := map[string]string{}, map[string]string{} // by customer
 	return map[string]change{
-		"subscribe": {func(ctx context.Context, s *sandbox.Sandbox, g *stripe.Gateway, a payments.Attempt, customer,
-			_ string) error {
-			_, err := g.Subscribe(ctx, a, payments.NewSubscription{Customer: customer, Price: sandbox.PriceOf("pro")})
+		"subscribe": {func(ctx context.Context, x subject, a payments.Attempt) error {
+			_, err := x.g.Subscribe(ctx, a, payments.NewSubscription{Customer: x.customer, Price: sandbox.PriceOf("pro")})
 			return err
 		}, func(t *testing.T, before, after payments.Billing) {
 			assert.Len(t, after.Subscriptions, len(before.Subscriptions)+1)
 			assert.Len(t, after.Invoices, len(before.Invoices)+1)
 		}},
-		"upgrade": {func(ctx context.Context, s *sandbox.Sandbox, g *stripe.Gateway, a payments.Attempt, _,
-			subscription string) error {
-			_, err := g.ChangePrice(ctx, a, payments.PriceChange{Subscription: subscription, Price: sandbox.PriceOf("pro")})
+		"upgrade": {func(ctx context.Context, x subject, a payments.Attempt) error {
+			_, err := x.g.ChangePrice(ctx, a, payments.PriceChange{Subscription: x.subscription, Price: sandbox.PriceOf("pro")})
 			return err
 		}, func(t *testing.T, before, after payments.Billing) {
 			assert.Equal(t, sandbox.PriceOf("pro"), after.Subscriptions[0].Price)
 			assert.Len(t, after.Invoices, len(before.Invoices)+1, "the difference is charged once")
 		}},
-		"schedule": {func(ctx context.Context, s *sandbox.Sandbox, g *stripe.Gateway, a payments.Attempt, _,
-			subscription string) error {
-			_, err := g.ScheduleChange(ctx, a, subscription, sandbox.PriceOf("premium"))
+		"schedule": {func(ctx context.Context, x subject, a payments.Attempt) error {
+			_, err := x.g.ScheduleChange(ctx, a, x.subscription, sandbox.PriceOf("premium"))
 			return err
 		}, func(t *testing.T, _, after payments.Billing) {
 			require.NotNil(t, after.Subscriptions[0].Scheduled)
 			assert.Equal(t, sandbox.PriceOf("premium"), after.Subscriptions[0].Scheduled.Price)
 		}},
-		"cancel": {func(ctx context.Context, s *sandbox.Sandbox, g *stripe.Gateway, a payments.Attempt, _,
-			subscription string) error {
-			_, err := g.SetCancelAtPeriodEnd(ctx, a, subscription, true)
+		"cancel": {func(ctx context.Context, x subject, a payments.Attempt) error {
+			_, err := x.g.SetCancelAtPeriodEnd(ctx, a, x.subscription, true)
 			return err
 		}, func(t *testing.T, _, after payments.Billing) {
 			assert.True(t, after.Subscriptions[0].CancelAtPeriodEnd)
 		}},
-		"end": {func(ctx context.Context, s *sandbox.Sandbox, g *stripe.Gateway, a payments.Attempt, _,
-			subscription string) error {
-			return g.End(ctx, a, subscription)
+		"end": {func(ctx context.Context, x subject, a payments.Attempt) error {
+			return x.g.End(ctx, a, x.subscription)
 		},
 			func(t *testing.T, _, after payments.Billing) {
 				assert.Equal(t, "canceled", after.Subscriptions[0].Status)
 			}},
-		"card": {func(ctx context.Context, s *sandbox.Sandbox, g *stripe.Gateway, a payments.Attempt, customer,
-			_ string) error {
-			setup, err := g.CreateSetup(ctx, a, customer)
+		"card": {func(ctx context.Context, x subject, a payments.Attempt) error {
+			setup, err := x.g.CreateSetup(ctx, a, x.customer)
 			if err != nil {
 				return err
 			}
-			secret, err := g.SetupSecret(ctx, setup)
+			secret, err := x.g.SetupSecret(ctx, setup)
 			if err != nil {
 				return err
 			}
-			_ = s.Confirm(secret, "pm_card_mastercard") // an earlier attempt has confirmed it
-			_, err = g.ReplaceCard(ctx, a, customer, methodOf(t, s, customer))
+			_ = x.s.Confirm(secret, "pm_card_mastercard") // an earlier attempt has confirmed it
+			_, err = x.g.ReplaceCard(ctx, a, x.customer, methodOf(t, x.s, x.customer))
 			return err
 		}, func(t *testing.T, _, after payments.Billing) { assert.Equal(t, "mastercard", after.Card.Brand) }},
-		"item": {func(ctx context.Context, s *sandbox.Sandbox, g *stripe.Gateway, a payments.Attempt, customer,
-			subscription string) error {
-			_, err := g.AddInvoiceItem(ctx, a, payments.InvoiceItem{
-				Customer: customer, Subscription: subscription, Amount: 77, Currency: "usd", Description: "Characters",
-				Usage: usage + customer,
-			})
+		"item": {func(ctx context.Context, x subject, a payments.Attempt) error {
+			_, err := x.g.AddInvoiceItem(ctx, a, x.item())
 			return err
 		}, nil},
-		"item after the end": {func(ctx context.Context, s *sandbox.Sandbox, g *stripe.Gateway, a payments.Attempt, customer,
-			subscription string) error {
-			if err := g.End(ctx, payments.Attempt{ID: uuid.NewString(), First: s.Now()}, subscription); err != nil {
+		"item after the end": {func(ctx context.Context, x subject, a payments.Attempt) error {
+			if err := x.g.End(ctx, payments.Attempt{ID: uuid.NewString(), First: x.s.Now()}, x.subscription); err != nil {
 				return err
 			}
-			_, err := g.AddInvoiceItem(ctx, a, payments.InvoiceItem{
-				Customer: customer, Subscription: subscription, Amount: 77, Currency: "usd", Description: "Characters",
-				Usage: usage + customer,
-			})
+			_, err := x.g.AddInvoiceItem(ctx, a, x.item())
 			return err
 		}, nil},
-		"item that is settled": {func(ctx context.Context, s *sandbox.Sandbox, g *stripe.Gateway, a payments.Attempt,
-			customer, subscription string) error {
-			_, err := g.AddInvoiceItem(ctx, a, payments.InvoiceItem{
-				Customer: customer, Subscription: subscription, Amount: 77, Currency: "usd", Description: "Characters",
-				Usage: usage + customer,
-			})
+		"item that is settled": {func(ctx context.Context, x subject, a payments.Attempt) error {
+			_, err := x.g.AddInvoiceItem(ctx, a, x.item())
 			if err != nil {
 				return err
 			}
-			return g.SettleInvoices(ctx, a, customer)
+			return x.g.SettleInvoices(ctx, a, x.customer)
 		}, func(t *testing.T, _, after payments.Billing) {
 			assert.EqualValues(t, 77, after.Invoices[0].AmountPaid)
 			assert.EqualValues(t, 1, after.Invoices[0].Attempts)
 		}},
-		"collect": {func(ctx context.Context, s *sandbox.Sandbox, g *stripe.Gateway, a payments.Attempt, customer,
-			_ string) error {
-			if owed[customer] == "" {
-				owed[customer] = addItem(t, s, customer, 77) // no card pays it, as it belongs to no subscription
-				require.NoError(t, s.Advance(2*time.Hour))
+		"collect": {func(ctx context.Context, x subject, a payments.Attempt) error {
+			if owed[x.customer] == "" {
+				owed[x.customer] = addItem(t, x.s, x.customer, 77) // no card pays it, as it belongs to no subscription
+				require.NoError(t, x.s.Advance(2*time.Hour))
 			}
-			return g.Collect(ctx, a, customer)
+			return x.g.Collect(ctx, a, x.customer)
 		}, func(t *testing.T, before, after payments.Billing) {
 			assert.Len(t, after.Invoices, len(before.Invoices)+1)
 			assert.EqualValues(t, 77, after.Invoices[0].AmountPaid)
 		}},
-		"drop": {func(ctx context.Context, s *sandbox.Sandbox, g *stripe.Gateway, _ payments.Attempt, customer,
-			_ string) error {
-			if waiting[customer] == "" {
-				waiting[customer] = addItem(t, s, customer, 7)
+		"drop": {func(ctx context.Context, x subject, _ payments.Attempt) error {
+			if waiting[x.customer] == "" {
+				waiting[x.customer] = addItem(t, x.s, x.customer, 7)
 			}
-			if err := g.DropItem(ctx, waiting[customer]); err != nil {
+			if err := x.g.DropItem(ctx, waiting[x.customer]); err != nil {
 				return err
 			}
-			left, err := openGateway(t, s).WaitingItems(t.Context(), customer)
+			left, err := openGateway(t, x.s).WaitingItems(t.Context(), x.customer)
 			require.NoError(t, err)
 			require.Empty(t, left)
 			return nil
@@ -296,8 +290,7 @@ func changes(t *testing.T) map[string]change {
 func addItem(t *testing.T, s *sandbox.Sandbox, customer string, amount int64) string {
 	t.Helper()
 	id, err := openGateway(t, s).AddInvoiceItem(t.Context(), payments.Attempt{ID: uuid.NewString(), First: s.Now()},
-		payments.InvoiceItem{Customer: customer, Amount: amount, Currency: "usd", Description: "Characters",
-			Usage: "usage-" + uuid.NewString()})
+		newItem(customer, "", amount))
 	require.NoError(t, err)
 	return id
 }
@@ -351,6 +344,7 @@ func tryOnce(t *testing.T, s *sandbox.Sandbox, f fault, nth int, later time.Dura
 	require.NoError(t, err)
 	defer func() { require.NoError(t, g.Close()) }()
 	customer, subscription := subscribed(t, s, g)
+	x := subject{s, g, customer, subscription}
 	before, err := g.Billing(t.Context(), customer)
 	require.NoError(t, err)
 
@@ -361,15 +355,15 @@ func tryOnce(t *testing.T, s *sandbox.Sandbox, f fault, nth int, later time.Dura
 	_, err = g.Excerpt(ctx, customer, true) // it is cached
 	require.NoError(t, err)
 	l.breakAt(nth, f, leave)
-	if err := c.do(ctx, s, g, a, customer, subscription); err != nil {
+	if err := c.do(ctx, x, a); err != nil {
 		require.ErrorIs(t, err, payments.ErrUnavailable, "%s, request %d", name, nth)
 		require.NotContains(t, err.Error(), "hidden")
 	}
 	happened := l.mended()
 	require.NoError(t, s.Advance(later))
-	require.Eventually(t, func() bool { return c.do(t.Context(), s, g, a, customer, subscription) == nil }, time.Minute,
+	require.Eventually(t, func() bool { return c.do(t.Context(), x, a) == nil }, time.Minute,
 		time.Millisecond, "%s, request %d", name, nth)
-	require.NoError(t, c.do(t.Context(), s, g, a, customer, subscription))
+	require.NoError(t, c.do(t.Context(), x, a))
 
 	after, err := g.Billing(t.Context(), customer)
 	require.NoError(t, err)
@@ -561,7 +555,7 @@ func TestAnUnansweredRequestTimesOut(t *testing.T) {
 		require.NoError(t, err)
 		// as often as the library sends the request
 		require.NoError(t, s.Faults(sandbox.Fault{
-			Do: sandbox.FaultHang, Committed: committed, Method: http.MethodPost, Times: 3, Delay: sandbox.Span(time.Minute),
+			Do: sandbox.FaultHang, Committed: committed, Method: http.MethodPost, Times: 3, Delay: standins.Span(time.Minute),
 		}))
 		a := payments.Attempt{ID: uuid.NewString(), First: s.Now()}
 		upgrade := payments.PriceChange{Subscription: subscription, Price: sandbox.PriceOf("pro")}
@@ -637,10 +631,7 @@ func TestAnItemIsAddedOnceByTwoInstancesThatSeeDifferentDrafts(t *testing.T) {
 			}
 
 			a := payments.Attempt{ID: uuid.NewString(), First: s.Now()}
-			item := payments.InvoiceItem{
-				Customer: customer, Subscription: subscription, Amount: 77, Currency: "usd", Description: "Characters",
-				Usage: "usage-" + customer,
-			}
+			item := subject{customer: customer, subscription: subscription}.item()
 			var other string
 			meanwhile = func() {
 				advanced := toRenewal

@@ -58,6 +58,7 @@ func contract(t *testing.T, open func(t *testing.T) world) {
 		"an upgrade that is declined":      checkDeclinedUpgrade,
 		"an upgrade to be confirmed":       checkPendingUpgrade,
 		"a pending upgrade that ends":      checkPendingUpgradeEnds,
+		"a pending upgrade at a renewal":   checkPendingUpgradeAtRenewal,
 		"a card beside a pending upgrade":  checkCardBesidePendingUpgrade,
 		"a scheduled change":               checkScheduledChange,
 		"a scheduled change is dropped":    checkDroppedChange,
@@ -98,7 +99,7 @@ func (s *shop) attempt() payments.Attempt {
 
 // twice repeats an attempt at once, after an hour, and after the provider has forgotten it. The results must be the
 // same.
-func twice[T any](s *shop, do func(a payments.Attempt) (T, error), same func(first, again T)) T {
+func twice[T any](s *shop, do func(a payments.Attempt) (T, error)) T {
 	s.Helper()
 	a := s.attempt()
 	first, err := do(a)
@@ -107,9 +108,21 @@ func twice[T any](s *shop, do func(a payments.Attempt) (T, error), same func(fir
 		require.NoError(s, s.Advance(later))
 		again, err := do(a)
 		require.NoError(s, err, "after %s", later)
-		same(first, again)
+		assert.Equal(s, first, again, "after %s", later)
 	}
 	return first
+}
+
+func (s *shop) changePrice(subscription string, to payments.Price) (payments.Subscription, error) {
+	return s.ChangePrice(s.Context(), s.attempt(), payments.PriceChange{Subscription: subscription, Price: to.ID})
+}
+
+// newItem returns an item of usage that was not billed before.
+func newItem(customer, subscription string, amount int64) payments.InvoiceItem {
+	return payments.InvoiceItem{
+		Customer: customer, Subscription: subscription, Amount: amount, Currency: "usd", Description: "Characters",
+		Usage: "usage-" + uuid.NewString(), Characters: 6000,
+	}
 }
 
 func (s *shop) customer() string {
@@ -183,7 +196,7 @@ func checkCoupons(s *shop) {
 func checkCustomers(s *shop) {
 	customer := twice(s, func(a payments.Attempt) (string, error) {
 		return s.CreateCustomer(s.Context(), a, "account-1")
-	}, func(first, again string) { assert.Equal(s, first, again) })
+	})
 	assert.NotEqual(s, customer, s.customer(), "another attempt is another customer")
 	account, err := s.AccountOf(s.Context(), customer)
 	require.NoError(s, err)
@@ -306,7 +319,7 @@ func checkUpgrade(s *shop) {
 	assert.Equal(s, s.Cheap.Amount, s.charged(customer))
 	changed := twice(s, func(a payments.Attempt) (payments.Subscription, error) {
 		return s.ChangePrice(s.Context(), a, payments.PriceChange{Subscription: subscription, Price: s.Dear.ID})
-	}, func(first, again payments.Subscription) { assert.Equal(s, first, again) })
+	})
 	assert.Equal(s, s.Dear.ID, changed.Price)
 	assert.Equal(s, "active", changed.Status)
 	assert.Equal(s, before.PeriodEnd, changed.PeriodEnd, "the period stays")
@@ -324,12 +337,11 @@ func checkDeclinedUpgrade(s *shop) {
 	before, err := s.ScheduleChange(s.Context(), s.attempt(), subscription, s.Cheap.ID)
 	require.NoError(s, err)
 	require.NoError(s, s.FailNextPayment(customer))
-	_, err = s.ChangePrice(s.Context(), s.attempt(), payments.PriceChange{Subscription: subscription, Price: s.Dearest.ID})
+	_, err = s.changePrice(subscription, s.Dearest)
 	require.ErrorIs(s, err, payments.ErrDeclined)
 	assert.Equal(s, before, s.only(customer), "nothing has changed, including the scheduled change")
 	assert.Equal(s, s.Dear.Amount, s.charged(customer))
-	changed, err := s.ChangePrice(s.Context(), s.attempt(),
-		payments.PriceChange{Subscription: subscription, Price: s.Dearest.ID})
+	changed, err := s.changePrice(subscription, s.Dearest)
 	require.NoError(s, err, "another attempt may succeed")
 	assert.Equal(s, s.Dearest.ID, changed.Price)
 	assert.Nil(s, changed.Scheduled)
@@ -394,8 +406,7 @@ func checkPendingUpgrade(s *shop) {
 func checkPendingUpgradeEnds(s *shop) {
 	customer, subscription := s.asking(s.Cheap)
 	before := s.only(customer)
-	first, err := s.ChangePrice(s.Context(), s.attempt(),
-		payments.PriceChange{Subscription: subscription, Price: s.Dear.ID})
+	first, err := s.changePrice(subscription, s.Dear)
 	require.NoError(s, err)
 	old := s.pendingAt(before, first, s.Dear.ID)
 
@@ -413,17 +424,30 @@ func checkPendingUpgradeEnds(s *shop) {
 
 	// and a declined card leaves no pending upgrade
 	require.NoError(s, s.FailNextPayment(customer))
-	_, err = s.ChangePrice(s.Context(), s.attempt(), payments.PriceChange{Subscription: subscription, Price: s.Dear.ID})
+	_, err = s.changePrice(subscription, s.Dear)
 	require.ErrorIs(s, err, payments.ErrDeclined)
 	assert.Equal(s, "generic_decline", payments.DeclineCode(err))
 	assert.Equal(s, before, s.only(customer))
 }
 
+// A scheduled change takes effect although another one is pending.
+func checkPendingUpgradeAtRenewal(s *shop) {
+	customer, subscription := s.asking(s.Dear)
+	scheduled, err := s.ScheduleChange(s.Context(), s.attempt(), subscription, s.Cheap.ID)
+	require.NoError(s, err)
+	require.NoError(s, s.Advance(scheduled.PeriodEnd.Add(-20*time.Hour).Sub(s.Now())))
+	pending, err := s.changePrice(subscription, s.Dearest)
+	require.NoError(s, err)
+	require.NotNil(s, pending.Pending)
+	require.NoError(s, s.Advance(21*time.Hour))
+	assert.Equal(s, s.Cheap.ID, s.only(customer).Price)
+	assert.Nil(s, s.only(customer).Pending)
+}
+
 // A new card pays debts, but not an upgrade that its owner has not confirmed.
 func checkCardBesidePendingUpgrade(s *shop) {
 	customer, subscription := s.asking(s.Cheap)
-	pending, err := s.ChangePrice(s.Context(), s.attempt(),
-		payments.PriceChange{Subscription: subscription, Price: s.Dear.ID})
+	pending, err := s.changePrice(subscription, s.Dear)
 	require.NoError(s, err)
 	require.NotNil(s, pending.Pending)
 	_, err = s.ReplaceCard(s.Context(), s.attempt(), customer, s.registered(customer))
@@ -438,7 +462,7 @@ func checkScheduledChange(s *shop) {
 	before := s.only(customer)
 	changed := twice(s, func(a payments.Attempt) (payments.Subscription, error) {
 		return s.ScheduleChange(s.Context(), a, subscription, s.Cheap.ID)
-	}, func(first, again payments.Subscription) { assert.Equal(s, first, again) })
+	})
 	assert.Equal(s, s.Dear.ID, changed.Price)
 	assert.Equal(s, &payments.ScheduledChange{Price: s.Cheap.ID, EffectiveAt: before.PeriodEnd}, changed.Scheduled)
 	assert.Equal(s, changed, s.only(customer))
@@ -450,7 +474,7 @@ func checkScheduledChange(s *shop) {
 	assert.Nil(s, after.Scheduled, "it has taken effect")
 	assert.Equal(s, s.Dear.Amount+s.Cheap.Amount, s.charged(customer))
 
-	up, err := s.ChangePrice(s.Context(), s.attempt(), payments.PriceChange{Subscription: subscription, Price: s.Dear.ID})
+	up, err := s.changePrice(subscription, s.Dear)
 	require.NoError(s, err)
 	assert.Equal(s, s.Dear.ID, up.Price)
 	down, err := s.ScheduleChange(s.Context(), s.attempt(), subscription, s.Cheap.ID)
@@ -471,7 +495,7 @@ func checkDroppedChange(s *shop) {
 			return s.SetCancelAtPeriodEnd(s.Context(), s.attempt(), id, true)
 		},
 		"by another change": func(id string) (payments.Subscription, error) {
-			return s.ChangePrice(s.Context(), s.attempt(), payments.PriceChange{Subscription: id, Price: s.Dear.ID})
+			return s.changePrice(id, s.Dear)
 		},
 	} {
 		customer, subscription := s.subscribed(s.Dear)
@@ -493,7 +517,7 @@ func checkCancellation(s *shop) {
 	set := func(cancel bool) payments.Subscription {
 		return twice(s, func(a payments.Attempt) (payments.Subscription, error) {
 			return s.SetCancelAtPeriodEnd(s.Context(), a, subscription, cancel)
-		}, func(first, again payments.Subscription) { assert.Equal(s, first, again) })
+		})
 	}
 	assert.True(s, set(true).CancelAtPeriodEnd)
 	assert.Equal(s, before, set(false), "it continues as before")
@@ -509,10 +533,10 @@ func checkCancellation(s *shop) {
 			return s.SetCancelAtPeriodEnd(s.Context(), s.attempt(), subscription, false)
 		},
 		"the same": func() (payments.Subscription, error) {
-			return s.ChangePrice(s.Context(), s.attempt(), payments.PriceChange{Subscription: subscription, Price: s.Cheap.ID})
+			return s.changePrice(subscription, s.Cheap)
 		},
 		"another": func() (payments.Subscription, error) {
-			return s.ChangePrice(s.Context(), s.attempt(), payments.PriceChange{Subscription: subscription, Price: s.Dear.ID})
+			return s.changePrice(subscription, s.Dear)
 		},
 		"later": func() (payments.Subscription, error) {
 			return s.ScheduleChange(s.Context(), s.attempt(), subscription, s.Dear.ID)
@@ -545,8 +569,7 @@ func checkEnd(s *shop) {
 
 func checkCards(s *shop) {
 	customer, subscription := s.subscribed(s.Cheap)
-	setup := twice(s, func(a payments.Attempt) (string, error) { return s.CreateSetup(s.Context(), a, customer) },
-		func(first, again string) { assert.Equal(s, first, again) })
+	setup := twice(s, func(a payments.Attempt) (string, error) { return s.CreateSetup(s.Context(), a, customer) })
 	secret, err := s.SetupSecret(s.Context(), setup)
 	require.NoError(s, err)
 	require.NotEmpty(s, secret)
@@ -555,18 +578,27 @@ func checkCards(s *shop) {
 	first := s.billing(customer).Card
 	card := twice(s, func(a payments.Attempt) (payments.Card, error) {
 		return s.ReplaceCard(s.Context(), a, customer, method)
-	},
-		func(first, again payments.Card) { assert.Equal(s, first, again) })
+	})
 	assert.Equal(s, method, card.PaymentMethod)
 	assert.NotEqual(s, first.Last4, card.Last4)
 	assert.Equal(s, &card, s.billing(customer).Card)
 
-	_, err = s.ChangePrice(s.Context(), s.attempt(), payments.PriceChange{Subscription: subscription, Price: s.Dear.ID})
+	_, err = s.changePrice(subscription, s.Dear)
 	require.ErrorIs(s, err, payments.ErrDeclined, "the new card is charged")
 	_, err = s.ReplaceCard(s.Context(), s.attempt(), customer, first.PaymentMethod)
 	require.NoError(s, err)
-	_, err = s.ChangePrice(s.Context(), s.attempt(), payments.PriceChange{Subscription: subscription, Price: s.Dear.ID})
+	_, err = s.changePrice(subscription, s.Dear)
 	require.NoError(s, err)
+}
+
+// registersDeclined registers a card that cannot be charged.
+func (s *shop) registersDeclined(customer string) {
+	s.Helper()
+	setup, err := s.CreateSetup(s.Context(), s.attempt(), customer)
+	require.NoError(s, err)
+	secret, err := s.SetupSecret(s.Context(), setup)
+	require.NoError(s, err)
+	require.NoError(s, s.Confirm(secret, s.Declined))
 }
 
 // registered returns the payment method of the customer's latest event.
@@ -588,14 +620,10 @@ func checkCardBesideSchedule(s *shop) {
 	old := s.billing(customer).Card
 	_, err := s.ScheduleChange(s.Context(), s.attempt(), subscription, s.Cheap.ID)
 	require.NoError(s, err)
-	setup, err := s.CreateSetup(s.Context(), s.attempt(), customer)
-	require.NoError(s, err)
-	secret, err := s.SetupSecret(s.Context(), setup)
-	require.NoError(s, err)
-	require.NoError(s, s.Confirm(secret, s.Declined))
+	s.registersDeclined(customer)
 	replaced := twice(s, func(a payments.Attempt) (payments.Card, error) {
 		return s.ReplaceCard(s.Context(), a, customer, s.registered(customer))
-	}, func(first, again payments.Card) { assert.Equal(s, first, again) })
+	})
 	require.NotEqual(s, *old, replaced)
 	assert.NotNil(s, s.only(customer).Scheduled, "the change stays scheduled")
 
@@ -619,20 +647,16 @@ func checkCardsOfOthers(s *shop) {
 
 func checkInvoiceItems(s *shop) {
 	customer, subscription := s.subscribed(s.Cheap)
-	item := payments.InvoiceItem{
-		Customer: customer, Subscription: subscription, Amount: 123, Currency: s.Cheap.Currency, Description: "Characters",
-		Usage: "usage-" + uuid.NewString(),
-	}
+	item := newItem(customer, subscription, 123)
 	add := func(a payments.Attempt) (string, error) { return s.AddInvoiceItem(s.Context(), a, item) }
-	same := func(first, again string) { assert.Equal(s, first, again) }
-	assert.NotEmpty(s, twice(s, add, same))
+	assert.NotEmpty(s, twice(s, add))
 	assert.Equal(s, []int64{item.Amount, s.Cheap.Amount}, s.due(customer), "inside a period it has an invoice of its own")
 	assert.Equal(s, s.Cheap.Amount+item.Amount, s.charged(customer), "which the card has paid")
 
 	// while the invoice of the renewal is a draft, the item is added to it
 	item.Usage = "usage-" + uuid.NewString()
 	require.NoError(s, s.Advance(s.only(customer).PeriodEnd.Add(time.Minute).Sub(s.Now())))
-	twice(s, add, same)
+	twice(s, add)
 	assert.Equal(s, []int64{s.Cheap.Amount + item.Amount, item.Amount, s.Cheap.Amount}, s.due(customer))
 	assert.Equal(s, 2*s.Cheap.Amount+2*item.Amount, s.charged(customer))
 }
@@ -641,12 +665,8 @@ func checkInvoiceItems(s *shop) {
 func checkSmallItems(s *shop) {
 	customer, subscription := s.subscribed(s.Cheap)
 	add := func() string {
-		item := payments.InvoiceItem{
-			Customer: customer, Subscription: subscription, Amount: 30, Currency: "usd", Description: "Characters",
-			Usage: "usage-" + uuid.NewString(), Characters: 6000,
-		}
-		return twice(s, func(a payments.Attempt) (string, error) { return s.AddInvoiceItem(s.Context(), a, item) },
-			func(first, again string) { assert.Equal(s, first, again) })
+		item := newItem(customer, subscription, 30)
+		return twice(s, func(a payments.Attempt) (string, error) { return s.AddInvoiceItem(s.Context(), a, item) })
 	}
 	waiting := func() []payments.AddedItem {
 		waiting, err := s.WaitingItems(s.Context(), customer)
@@ -682,10 +702,7 @@ func checkSmallItems(s *shop) {
 // A waiting item is on the first invoice of the next subscription, and is voided with it if that is not paid.
 func checkVoidItems(s *shop) {
 	customer, subscription := s.subscribed(s.Cheap)
-	item := payments.InvoiceItem{
-		Customer: customer, Subscription: subscription, Amount: 30, Currency: "usd", Description: "Characters",
-		Usage: "usage-" + uuid.NewString(), Characters: 6000,
-	}
+	item := newItem(customer, subscription, 30)
 	id, err := s.AddInvoiceItem(s.Context(), s.attempt(), item)
 	require.NoError(s, err)
 	require.NoError(s, s.End(s.Context(), s.attempt(), subscription))
@@ -714,12 +731,8 @@ func (s *shop) due(customer string) (amounts []int64) {
 func checkBillAfterEnd(s *shop) {
 	customer, subscription := s.subscribed(s.Cheap)
 	require.NoError(s, s.End(s.Context(), s.attempt(), subscription))
-	item := payments.InvoiceItem{
-		Customer: customer, Subscription: subscription, Amount: 123, Currency: s.Cheap.Currency, Description: "Characters",
-		Usage: "usage-" + uuid.NewString(),
-	}
-	twice(s, func(a payments.Attempt) (string, error) { return s.AddInvoiceItem(s.Context(), a, item) },
-		func(first, again string) { assert.Equal(s, first, again) })
+	item := newItem(customer, subscription, 123)
+	twice(s, func(a payments.Attempt) (string, error) { return s.AddInvoiceItem(s.Context(), a, item) })
 	require.NoError(s, s.Advance(2*time.Hour))
 	assert.Equal(s, []int64{item.Amount, s.Cheap.Amount}, s.due(customer), "an invoice of its own")
 	assert.Equal(s, s.Cheap.Amount+item.Amount, s.charged(customer),
@@ -730,24 +743,20 @@ func checkBillAfterEnd(s *shop) {
 func checkEndOfCustomer(s *shop) {
 	customer, subscription := s.subscribed(s.Cheap)
 	bill := func() {
-		_, err := s.AddInvoiceItem(s.Context(), s.attempt(), payments.InvoiceItem{
-			Customer: customer, Subscription: subscription, Amount: 123, Currency: s.Cheap.Currency, Description: "Characters",
-			Usage: "usage-" + uuid.NewString(),
-		})
+		_, err := s.AddInvoiceItem(s.Context(), s.attempt(), newItem(customer, subscription, 123))
 		require.NoError(s, err)
 	}
-	nothing := func(struct{}, struct{}) {}
 	settle := func(a payments.Attempt) (struct{}, error) {
 		return struct{}{}, s.SettleInvoices(s.Context(), a, customer)
 	}
 	bill()
-	twice(s, settle, nothing)
+	twice(s, settle)
 	assert.Equal(s, s.Cheap.Amount+123, s.charged(customer), "without waiting for the draft")
 	bill()
 	require.NoError(s, s.FailNextPayment(customer))
 	require.NoError(s, s.SettleInvoices(s.Context(), s.attempt(), customer))
 	assert.Equal(s, "uncollectible", s.billing(customer).Invoices[0].Status)
-	twice(s, settle, nothing)
+	twice(s, settle)
 	assert.Equal(s, s.Cheap.Amount+123, s.charged(customer))
 	_, err := s.Subscribe(s.Context(), s.attempt(), payments.NewSubscription{Customer: customer, Price: s.Dear.ID})
 	require.NoError(s, err)
@@ -756,7 +765,7 @@ func checkEndOfCustomer(s *shop) {
 
 	twice(s, func(a payments.Attempt) (struct{}, error) {
 		return struct{}{}, s.DeleteCustomer(s.Context(), a, customer)
-	}, nothing)
+	})
 	gone := s.billing(customer)
 	assert.True(s, gone.Deleted)
 	assert.Nil(s, gone.Card)
@@ -805,16 +814,11 @@ func checkFailedPayment(s *shop) {
 func checkCardForDebt(s *shop) {
 	customer, _ := s.subscribed(s.Cheap)
 	good := s.billing(customer).Card.PaymentMethod
-	setup, err := s.CreateSetup(s.Context(), s.attempt(), customer)
-	require.NoError(s, err)
-	secret, err := s.SetupSecret(s.Context(), setup)
-	require.NoError(s, err)
-	require.NoError(s, s.Confirm(secret, s.Declined))
+	s.registersDeclined(customer)
 	replace := func(method string) {
 		twice(s, func(a payments.Attempt) (payments.Card, error) {
 			return s.ReplaceCard(s.Context(), a, customer, method)
-		},
-			func(first, again payments.Card) { assert.Equal(s, first, again) })
+		})
 	}
 	bad := s.registered(customer)
 	replace(bad)
@@ -832,7 +836,7 @@ func checkCardForDebt(s *shop) {
 func checkCardForItems(s *shop) {
 	customer, subscription := s.subscribed(s.Cheap)
 	collect := func() {
-		twice(s, func(a payments.Attempt) (any, error) { return nil, s.Collect(s.Context(), a, customer) }, func(any, any) {})
+		twice(s, func(a payments.Attempt) (any, error) { return nil, s.Collect(s.Context(), a, customer) })
 	}
 	collect()
 	card := s.billing(customer).Card
@@ -841,10 +845,7 @@ func checkCardForItems(s *shop) {
 
 	for range 2 {
 		require.NoError(s, s.FailNextPayment(customer))
-		_, err := s.AddInvoiceItem(s.Context(), s.attempt(), payments.InvoiceItem{
-			Customer: customer, Subscription: subscription, Amount: 123, Currency: s.Cheap.Currency, Description: "Characters",
-			Usage: "usage-" + uuid.NewString(),
-		})
+		_, err := s.AddInvoiceItem(s.Context(), s.attempt(), newItem(customer, subscription, 123))
 		require.NoError(s, err)
 		require.NoError(s, s.Advance(2*time.Hour))
 	}

@@ -123,14 +123,9 @@ func (g *Gateway) void(ctx context.Context, a payments.Attempt, invoice string) 
 	if invoice == "" {
 		return nil
 	}
-	return done(once(ctx, g, a, change[stripe.Invoice]{
-		step: "void/" + invoice, look: true,
-		read: func() (*stripe.Invoice, error) { return g.invoice(ctx, invoice) },
-		made: func(i *stripe.Invoice) bool { return i.Status != stripe.InvoiceStatusOpen },
-		make: func(params stripe.Params, _ *stripe.Invoice) (*stripe.Invoice, error) {
-			return g.api.V1Invoices.VoidInvoice(ctx, invoice, &stripe.InvoiceVoidInvoiceParams{Params: params})
-		},
-	}))
+	return g.changeInvoice(ctx, a, invoice, "void/", isNotOpen, func(params stripe.Params) (*stripe.Invoice, error) {
+		return g.api.V1Invoices.VoidInvoice(ctx, invoice, &stripe.InvoiceVoidInvoiceParams{Params: params})
+	})
 }
 
 // pending returns the change that takes effect when the latest invoice is paid.

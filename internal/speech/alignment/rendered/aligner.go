@@ -14,46 +14,25 @@ import (
 // rate of the recordings in Hz: the compared band ends below 7 kHz.
 const rate = 16000
 
-// Config configures an Aligner.
-type Config struct {
-	Decoder  audio.Decoder
-	Engine   speech.Engine
-	Longest  time.Duration // of a recording
-	MostOnce int           // concurrent alignments; each takes up to 300 MiB of memory
-}
-
-// Aligner implements alignment.Aligner. It is safe for concurrent use.
+// Aligner implements alignment.Aligner. It is safe for concurrent use. Each alignment takes up to 300 MiB of memory.
 type Aligner struct {
-	config Config
-	places chan struct{}
+	Decoder audio.Decoder
+	Engine  speech.Engine
+	Longest time.Duration // of a recording
 }
 
 var _ alignment.Aligner = (*Aligner)(nil)
 
-// New returns an Aligner.
-func New(config Config) *Aligner {
-	return &Aligner{config: config, places: make(chan struct{}, config.MostOnce)}
-}
-
-// Running returns the number of current alignments.
-func (a *Aligner) Running() int { return len(a.places) }
-
-// Align implements alignment.Aligner. It does not wait for a place, because waiting recordings would take memory, too.
+// Align implements alignment.Aligner.
 func (a *Aligner) Align(
 	ctx context.Context, upload audio.Upload, text, language string,
 ) ([]alignment.Word, error) {
-	select {
-	case a.places <- struct{}{}:
-	default:
-		return nil, alignment.ErrBusy
-	}
-	defer func() { <-a.places }()
 	recording := sink{Rate: rate}
-	limits := audio.DecodeLimits{Rate: rate, Longest: a.config.Longest}
-	if _, err := a.config.Decoder.Decode(ctx, upload, &recording, limits); err != nil {
+	limits := audio.DecodeLimits{Rate: rate, Longest: a.Longest}
+	if _, err := a.Decoder.Decode(ctx, upload, &recording, limits); err != nil {
 		return nil, fmt.Errorf("aligning an upload: %w", err)
 	}
-	return AlignSound(ctx, a.config.Engine, alignment.Sound(recording), text, language)
+	return AlignSound(ctx, a.Engine, alignment.Sound(recording), text, language)
 }
 
 // sink collects written samples in a sound.

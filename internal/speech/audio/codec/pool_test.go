@@ -124,10 +124,11 @@ func TestOpeningGoesOnWhileProcessesDie(t *testing.T) {
 	}
 }
 
-func TestAStalledProcessIsReplaced(t *testing.T) {
+// A stopped process never answers, and here no request's time is limited.
+func TestAFrozenProcessIsReplaced(t *testing.T) {
 	// given streams in two processes, of which one stops without dying
-	t.Parallel() // it waits for the timeout
-	pool := openPool(t, 2, 2*time.Second)
+	t.Parallel() // it waits until that is noticed
+	pool := openPool(t, 2, time.Hour)
 	input := tone(engineRate, 0.5)
 	streams := []audio.Encoder{openStream(t, pool), openStream(t, pool), openStream(t, pool), openStream(t, pool)}
 	procfstest.Stop(t, pool.PIDs()[0])
@@ -213,26 +214,6 @@ func TestWhatNoCodecMakesIsRefused(t *testing.T) {
 	}
 }
 
-func TestAFullPoolSaysSo(t *testing.T) {
-	pool := openPool(t, 1, time.Minute)
-	pcm := audio.Spec{Format: audio.PCMS16LE, SampleRate: 8000}
-	var streams []audio.Encoder
-	for range protocol.MaxStreams {
-		stream, err := pool.Open(context.Background(), pcm, engineRate)
-		require.NoError(t, err)
-		streams = append(streams, stream)
-	}
-
-	_, err := pool.Open(context.Background(), pcm, engineRate)
-	require.ErrorIs(t, err, codec.ErrBusy)
-
-	for _, stream := range streams {
-		stream.Close()
-	}
-	requireStreams(t, pool, 0)
-	openStream(t, pool)
-}
-
 func TestCloseEndsOpenStreams(t *testing.T) {
 	pool := openPool(t, 2, time.Minute)
 	stream := openStream(t, pool)
@@ -291,17 +272,4 @@ func TestAPoolWithoutProcessesRecovers(t *testing.T) {
 	require.NoError(t, os.Symlink(program, link))
 	encode(t, pool, mp3, tone(engineRate, 0.1))
 	require.True(t, pool.Healthy())
-}
-
-// A stopped process never answers, and here no request's time is limited.
-func TestAFrozenProcessIsReplaced(t *testing.T) {
-	pool := openPool(t, 1, time.Hour)
-	lost := openStream(t, pool)
-	procfstest.Stop(t, pool.PIDs()[0])
-
-	_, err := lost.Encode(context.Background(), tone(engineRate, 0.1))
-	require.ErrorIs(t, err, codec.ErrCodecFailed)
-	requireRestarts(t, pool, 1)
-	encoded, _ := encode(t, pool, mp3, tone(engineRate, 0.1))
-	require.NotEmpty(t, encoded)
 }

@@ -23,7 +23,7 @@ func BenchmarkPrecheck(b *testing.B) {
 	seconds := benchtest.Size(60, 10)
 	upload := murmur(seconds)
 	decoder := decode.NewPool(decode.Config{Command: workertest.Mode(speechworker, "decode")})
-	checker := classic.New(classic.Config{Decoder: decoder, Longest: time.Hour, MostOnce: 1})
+	checker := &classic.Checker{Decoder: decoder, Longest: time.Hour}
 	var ours, bare time.Duration
 	for b.Loop() {
 		start := time.Now()

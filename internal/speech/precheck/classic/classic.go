@@ -16,40 +16,19 @@ import (
 // rate of the recordings in Hz: speech lies below 8 kHz.
 const rate = 16000
 
-// Config configures a Checker.
-type Config struct {
-	Decoder  audio.Decoder
-	Longest  time.Duration // of a recording
-	MostOnce int           // concurrent checks; each takes up to 50 MiB of memory
-}
-
-// Checker implements precheck.Checker. It is safe for concurrent use.
+// Checker implements precheck.Checker. It is safe for concurrent use. Each check takes up to 50 MiB of memory.
 type Checker struct {
-	config Config
-	places chan struct{}
+	Decoder audio.Decoder
+	Longest time.Duration // of a recording
 }
 
 var _ precheck.Checker = (*Checker)(nil)
 
-// New returns a Checker.
-func New(config Config) *Checker {
-	return &Checker{config: config, places: make(chan struct{}, config.MostOnce)}
-}
-
-// Running returns the number of current checks.
-func (c *Checker) Running() int { return len(c.places) }
-
 // Check implements precheck.Checker. The recording is measured while it is decoded, and not stored.
 func (c *Checker) Check(ctx context.Context, upload audio.Upload) (precheck.Result, error) {
-	select {
-	case c.places <- struct{}{}:
-	default:
-		return precheck.Result{}, precheck.ErrBusy
-	}
-	defer func() { <-c.places }()
 	analyser := acoustics.New(acoustics.Config{Rate: rate})
-	limits := audio.DecodeLimits{Rate: rate, Longest: c.config.Longest}
-	if _, err := c.config.Decoder.Decode(ctx, upload, analyser, limits); err != nil {
+	limits := audio.DecodeLimits{Rate: rate, Longest: c.Longest}
+	if _, err := c.Decoder.Decode(ctx, upload, analyser, limits); err != nil {
 		return precheck.Result{}, fmt.Errorf("checking an upload: %w", err)
 	}
 	report, _ := analyser.Finish()

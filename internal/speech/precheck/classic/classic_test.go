@@ -3,9 +3,7 @@ package classic_test
 import (
 	"bytes"
 	"encoding/binary"
-	"io"
 	"math"
-	"sync"
 	"testing"
 	"time"
 
@@ -101,9 +99,9 @@ func analyse(samples []int16, rate int) acoustics.Report {
 	return r
 }
 
-func open(places int) *classic.Checker {
+func open() *classic.Checker {
 	decoder := decode.NewPool(decode.Config{Command: workertest.Mode(speechworker, "decode")})
-	return classic.New(classic.Config{Decoder: decoder, Longest: time.Minute, MostOnce: places})
+	return &classic.Checker{Decoder: decoder, Longest: time.Minute}
 }
 
 // file returns a recording as a WAV file.
@@ -132,52 +130,20 @@ func utterance(t *testing.T) acousticstest.Utterance {
 
 func TestAFileIsChecked(t *testing.T) {
 	u := utterance(t)
-	result, err := open(1).Check(t.Context(), file(u))
+	result, err := open().Check(t.Context(), file(u))
 	require.NoError(t, err)
 	require.InDelta(t, u.Start, result.Start, 0.05)
 	require.InDelta(t, u.End, result.End, 0.05)
 	require.Greater(t, result.DNSMOS, 4.5)
 
 	u.Samples = u.Samples[:u.Rate/2] // before the speech
-	result, err = open(1).Check(t.Context(), file(u))
+	result, err = open().Check(t.Context(), file(u))
 	require.NoError(t, err)
 	require.Equal(t, precheck.Result{DNSMOS: 1, Warning: "There is no speech in the recording"}, result)
 
 	var unusable *audio.UnusableError
-	_, err = open(1).Check(t.Context(), bytes.NewReader([]byte("not audio")))
+	_, err = open().Check(t.Context(), bytes.NewReader([]byte("not audio")))
 	require.ErrorAs(t, err, &unusable)
-}
-
-func TestNoMoreThanThePlacesAreChecked(t *testing.T) {
-	checker := open(1)
-	held, rest := newHeld(), make(chan error)
-	go func() {
-		_, err := checker.Check(t.Context(), held)
-		rest <- err
-	}()
-	<-held.asked
-	require.Equal(t, 1, checker.Running())
-	_, err := checker.Check(t.Context(), bytes.NewReader(nil))
-	require.ErrorIs(t, err, precheck.ErrBusy)
-	close(held.release)
-	require.Error(t, <-rest)
-	require.Zero(t, checker.Running())
-}
-
-// held is an upload that blocks reads until it is released.
-type held struct {
-	once           sync.Once
-	asked, release chan struct{}
-}
-
-func newHeld() *held { return &held{asked: make(chan struct{}), release: make(chan struct{})} }
-
-func (h *held) Size() int64 { return 1000 }
-
-func (h *held) ReadAt([]byte, int64) (int, error) {
-	h.once.Do(func() { close(h.asked) })
-	<-h.release
-	return 0, io.ErrUnexpectedEOF
 }
 
 func TestScore(t *testing.T) {

@@ -26,7 +26,7 @@ func TestARecordingOfNoUseHasAWarning(t *testing.T) {
 		"noise":     noisy,
 		"no speech": {Rate: 16000, Samples: make([]int16, 16000)},
 	} {
-		result, err := open(1).Check(t.Context(), file(recording))
+		result, err := open().Check(t.Context(), file(recording))
 		require.NoError(t, err)
 		if warning == "" {
 			require.Empty(t, result.Warning)

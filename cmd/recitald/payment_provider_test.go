@@ -19,33 +19,34 @@ import (
 	"github.com/recital-tts/recital/internal/standins/sandbox"
 )
 
-// till is a payment provider in the test's process, behind a proxy that can hold changes.
-type till struct {
+// paymentProvider is the payment sandbox in the test's process, behind a proxy that can hold changes.
+type paymentProvider struct {
 	*sandbox.Sandbox
 	t       *testing.T
 	gateway *stripe.Gateway
 	front   *httptest.Server
 	address string
 
-	mu   sync.Mutex
-	next *barricade // for the next changes
+	mu      sync.Mutex
+	changes int
+	held    chan struct{} // nil unless the next change is to be held
 }
 
 const (
-	tillKey    = "sk_test_till"
-	tillSecret = "whsec_till"
+	providerKey    = "sk_test_provider"
+	providerSecret = "whsec_provider"
 )
 
-func openTill(t *testing.T) *till {
+func openPaymentProvider(t *testing.T) *paymentProvider {
 	t.Helper()
-	box, err := sandbox.Open(sandbox.Config{File: filepath.Join(t.TempDir(), "sandbox"), Key: tillKey,
-		WebhookSecret: tillSecret, Logger: slog.New(slog.DiscardHandler)})
+	box, err := sandbox.Open(sandbox.Config{File: filepath.Join(t.TempDir(), "sandbox"), Key: providerKey,
+		WebhookSecret: providerSecret, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, box.Close()) })
-	gateway, err := stripe.New(stripe.Config{Key: tillKey, URL: box.URL(), Now: box.Now})
+	gateway, err := stripe.New(stripe.Config{Key: providerKey, URL: box.URL(), Now: box.Now})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, gateway.Close()) })
-	b := &till{Sandbox: box, t: t, gateway: gateway}
+	b := &paymentProvider{Sandbox: box, t: t, gateway: gateway}
 	to, err := url.Parse(box.URL())
 	require.NoError(t, err)
 	proxy := httputil.NewSingleHostReverseProxy(to)
@@ -56,14 +57,14 @@ func openTill(t *testing.T) *till {
 	return b
 }
 
-// flags returns the flags of a recitald that uses the till.
-func (b *till) flags(more ...string) []string {
-	return append([]string{"--stripe-key=" + tillKey, "--stripe-webhook-secret=" + tillSecret, "--stripe-url=" +
+// flags returns the flags of a recitald that uses the provider.
+func (b *paymentProvider) flags(more ...string) []string {
+	return append([]string{"--stripe-key=" + providerKey, "--stripe-webhook-secret=" + providerSecret, "--stripe-url=" +
 		b.address}, more...)
 }
 
-// serve starts a recitald that uses the till and receives its notices.
-func (b *till) serve(data string, flags ...string) *server {
+// serve starts a recitald that uses the provider and receives its notices.
+func (b *paymentProvider) serve(data string, flags ...string) *server {
 	b.t.Helper()
 	s := start(b.t, data, b.flags(append(flags, "--engines=1")...)...)
 	b.SetWebhookURL(s.address + "/payments/webhook")
@@ -71,70 +72,54 @@ func (b *till) serve(data string, flags ...string) *server {
 	return s
 }
 
-// barricade holds the nth change at the provider forever, before or after it is made.
-type barricade struct {
-	nth     int
-	after   bool
-	reached chan struct{} // closed when a change is held
-	passed  []string      // the changes, in their order
-}
-
-// hold holds the nth change from now on, none if nth is 0.
-func (b *till) hold(nth int, after bool) *barricade {
+// holdNext holds the next change at the provider forever instead of making it. The channel is closed when it is held.
+func (b *paymentProvider) holdNext() (reached <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.next = &barricade{nth: nth, after: after, reached: make(chan struct{})}
-	return b.next
+	b.held = make(chan struct{})
+	return b.held
 }
 
-// passed returns the changes since a barricade was created.
-func (b *till) passed(at *barricade) []string {
+// asked returns the number of changes that the provider was asked for.
+func (b *paymentProvider) asked() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return at.passed
+	return b.changes
 }
 
-func (b *till) pass(w http.ResponseWriter, r *http.Request, to http.Handler) {
-	held := b.count(r)
-	if held == nil {
-		to.ServeHTTP(w, r)
+func (b *paymentProvider) pass(w http.ResponseWriter, r *http.Request, to http.Handler) {
+	if held := b.count(r); held != nil {
+		close(held)
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
 		return
 	}
-	if held.after {
-		to.ServeHTTP(httptest.NewRecorder(), r)
-	}
-	close(held.reached)
-	_, _ = io.Copy(io.Discard, r.Body)
-	<-r.Context().Done()
+	to.ServeHTTP(w, r)
 }
 
-// count returns the barricade that holds a request, nil if there is none.
-func (b *till) count(r *http.Request) *barricade {
+// count counts a change, and returns the channel of the one to be held, nil for others.
+func (b *paymentProvider) count(r *http.Request) (held chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.next == nil || r.Method == http.MethodGet {
-		return nil
+	if r.Method != http.MethodGet {
+		b.changes++
+		held, b.held = b.held, nil
 	}
-	b.next.passed = append(b.next.passed, r.Method+" "+r.URL.Path)
-	if len(b.next.passed) != b.next.nth {
-		return nil
-	}
-	return b.next
+	return held
 }
 
 // get reads an object at the provider.
-func (b *till) get(path string, into any) {
+func (b *paymentProvider) get(path string, into any) {
 	b.t.Helper()
 	request, err := http.NewRequest(http.MethodGet, b.URL()+path, nil)
 	require.NoError(b.t, err)
-	request.Header.Set("Authorization", "Bearer "+tillKey)
-	answer := do(b.t, request)
-	require.Equal(b.t, 200, answer.status, answer.text())
+	request.Header.Set("Authorization", "Bearer "+providerKey)
+	answer := requireOK(b.t, do(b.t, request))
 	answer.decode(b.t, into)
 }
 
 // customers returns the ids of an account's customers at the provider.
-func (b *till) customers(account string) (ids []string) {
+func (b *paymentProvider) customers(account string) (ids []string) {
 	b.t.Helper()
 	var listed struct {
 		Data []struct {
@@ -152,7 +137,7 @@ func (b *till) customers(account string) (ids []string) {
 }
 
 // billing returns an account's objects at the provider, where it must have one customer.
-func (b *till) billing(account string) payments.Billing {
+func (b *paymentProvider) billing(account string) payments.Billing {
 	b.t.Helper()
 	customers := b.customers(account)
 	require.Len(b.t, customers, 1, "an account has one customer")
@@ -162,13 +147,13 @@ func (b *till) billing(account string) payments.Billing {
 }
 
 // pays pays a first invoice, or registers a card, like the customer in a browser.
-func (b *till) pays(secret, method string) {
+func (b *paymentProvider) pays(secret, method string) {
 	b.t.Helper()
 	require.NoError(b.t, b.Confirm(secret, method))
 }
 
 // registers registers a card, like the customer in a browser, and returns the payment method.
-func (b *till) registers(secret, method string) string {
+func (b *paymentProvider) registers(secret, method string) string {
 	b.t.Helper()
 	b.pays(secret, method)
 	id, _, _ := strings.Cut(secret, "_secret_")

@@ -11,8 +11,8 @@ import (
 	"github.com/recital-tts/recital/internal/speech/enginetest"
 )
 
-// errand is one request of a client of the soak test.
-type errand struct {
+// soakRequest is one request of a client of the soak test.
+type soakRequest struct {
 	customer  customer
 	way       string // the kind of request: a body of some kind, a URL, or a socket in one of the dialects
 	order     order  // the request, without the text
@@ -39,9 +39,9 @@ const (
 	wrong      manner = "wrong"       // sends an invalid request
 )
 
-// outcome is the outcome of an errand.
+// outcome is the outcome of a request.
 type outcome struct {
-	errand
+	soakRequest
 	result      string
 	status      int    // 0 without a response, and for sockets
 	generation  string // identifies the reservation in the log; empty if unknown to the client
@@ -50,7 +50,7 @@ type outcome struct {
 	leastClips, mostClips int // that may have been saved
 }
 
-// These are the results of errands.
+// These are the results of requests.
 const (
 	whole   = "whole"
 	cut     = "cut by the server"
@@ -64,9 +64,9 @@ func (o outcome) String() string {
 		o.text, o.result, o.status, o.generation)
 }
 
-func (e errand) characters() int64 { return int64(utf8.RuneCountInString(e.text)) }
+func (e soakRequest) characters() int64 { return int64(utf8.RuneCountInString(e.text)) }
 
-func (e errand) carryOut() outcome {
+func (e soakRequest) carryOut() outcome {
 	if strings.HasPrefix(e.way, "socket") {
 		return e.converse()
 	}
@@ -78,9 +78,9 @@ func pick[T any](random *rand.Rand, values ...T) T { return values[random.IntN(l
 // chance returns true with a probability of 1/times.
 func chance(random *rand.Rand, times int) bool { return random.IntN(times) == 0 }
 
-func (s *soak) drawErrand() errand {
+func (s *soak) drawRequest() soakRequest {
 	random := s.random
-	e := errand{
+	e := soakRequest{
 		customer: pick(random, s.customers...),
 		way: pick(random, "json", "json", "json", "multipart", "urlencoded", "get", "get", "detailed", "beta",
 			"socket A", "socket B", "socket C"),
@@ -182,7 +182,7 @@ func cutAnywhere(random *rand.Rand, text string) (pieces []string) {
 }
 
 // spoil turns the request into one that must be refused.
-func (e *errand) spoil(random *rand.Rand) {
+func (e *soakRequest) spoil(random *rand.Rand) {
 	switch random.IntN(5) {
 	case 0:
 		e.order["voice"] = "unknown"

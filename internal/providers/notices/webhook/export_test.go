@@ -1,4 +1,0 @@
-package webhook
-
-// Signature returns the signature of a webhook.
-var Signature = signature
