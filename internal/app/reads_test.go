@@ -10,12 +10,11 @@ import (
 
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/process/postgres"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 func TestANamedClipIsNeverReportedMissing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	// given read models that do not advance
 	c := newCluster(t)
