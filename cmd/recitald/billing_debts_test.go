@@ -15,6 +15,7 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/domain/subscription"
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // pastIndie exceeds the plan's characters by 16 units, which cost enough for a separate invoice.
@@ -90,9 +91,7 @@ func (s *server) openAlerts(reason string) (subjects []string) {
 // An invoice for the last period's overage that the card does not pay is an alert, is shown to the owner, and is paid
 // by a new card.
 func TestTheLastOverageIsPaidByANewCard(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	b := openTill(t)
 	s := b.serve(dataFolder(t))
@@ -125,9 +124,7 @@ func TestTheLastOverageIsPaidByANewCard(t *testing.T) {
 // Closing an account charges the current period's overage once and deletes the customer, even if recitald is killed
 // during each change at the provider.
 func TestAClosedAccountIsChargedOnceDespiteKills(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	b, data := openTill(t), dataFolder(t)
 	s := b.serve(data)

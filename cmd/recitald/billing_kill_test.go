@@ -10,6 +10,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/providers/payments"
 	"github.com/recital-tts/recital/internal/standins/sandbox"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // payday is a billing request that a kill may interrupt.
@@ -121,9 +122,7 @@ func (c half) key() []string { return []string{"Idempotency-Key", "payday-1"} }
 // A recitald that is killed before or after any change at the provider makes no change twice. The request is completed
 // by the client's repetition, or else by the to-do worker.
 func TestInterruptedBillingRequestsAreDoneOnce(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	b, data := openTill(t), dataFolder(t)
 	s := b.serve(data)

@@ -17,6 +17,7 @@ import (
 	"github.com/recital-tts/recital/domain/payment"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/standins/sandbox"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // signed is a notice with its signature.
@@ -61,9 +62,7 @@ func (s *server) noticesIn() map[string]bool {
 }
 
 func TestOnlyTheProvidersNoticesAreAccepted(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	b := openTill(t)
 	s := b.serve(dataFolder(t))
@@ -112,9 +111,7 @@ func TestOnlyTheProvidersNoticesAreAccepted(t *testing.T) {
 }
 
 func TestTheSameNoticeManyTimesIsOne(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	b := openTill(t)
 	s := b.serve(dataFolder(t))
@@ -135,9 +132,7 @@ func TestTheSameNoticeManyTimesIsOne(t *testing.T) {
 
 // A body with a Content-Length above the limit is refused before it is read.
 func TestANoticeThatIsTooLargeTakesNoMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	s := openTill(t).serve(dataFolder(t))
 	for name, announced := range map[string]int{"far too large": 1 << 40, "just too large": 256<<10 + 1} {
@@ -158,9 +153,7 @@ func TestANoticeThatIsTooLargeTakesNoMemory(t *testing.T) {
 
 // Missed notices are found by the reconciliation at the next start.
 func TestMissedNoticesAreReconciled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	b, data := openTill(t), dataFolder(t)
 	s := b.serve(data)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/standins/sandbox"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 func TestARequestIsRepeatedUnderItsKey(t *testing.T) {
@@ -83,9 +84,7 @@ func TestARequestThatIsUnderWayIsNotBegunAgain(t *testing.T) {
 
 // A double click charges once.
 func TestDoubleClicksChargeOnce(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	b := openTill(t)
 	s := b.serve(dataFolder(t))
@@ -113,9 +112,7 @@ func TestDoubleClicksChargeOnce(t *testing.T) {
 }
 
 func TestADeclinedCardChangesNothing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	b := openTill(t)
 	s := b.serve(dataFolder(t))

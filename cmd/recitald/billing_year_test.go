@@ -14,6 +14,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/providers/payments"
 	"github.com/recital-tts/recital/internal/standins/sandbox"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // afterRenewal is the time after which the invoice of a new period has been tried once.
@@ -93,9 +94,7 @@ func (c customer) agrees(t *testing.T, b *till, when string) payments.Billing {
 // TestAYearOfASubscription goes through renewals, failed payments, refunds and disputes. After each step overview,
 // account and provider agree.
 func TestAYearOfASubscription(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	b := openTill(t)
 	s := b.serve(dataFolder(t), "--longest-stream=1s")
@@ -167,9 +166,7 @@ func TestAYearOfASubscription(t *testing.T) {
 // An account that does not pay within the grace period falls back to the free plan, and an alert is opened. A later
 // payment restores the plan.
 func TestAnUnpaidSubscriptionLapses(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	b := openTill(t)
 	s := b.serve(dataFolder(t), "--dunning=1s")
@@ -198,9 +195,7 @@ func TestAnUnpaidSubscriptionLapses(t *testing.T) {
 
 // Overage is on one invoice, in whole units, and is paid.
 func TestOverageIsBilledOnce(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	b := openTill(t)
 	s := b.serve(dataFolder(t))

@@ -19,6 +19,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
 	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/speech/audio/libav/libavtest"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // clip is a saved result as the API shows it.
@@ -284,9 +285,7 @@ func TestADisconnectedClientSavesNoClip(t *testing.T) {
 }
 
 func TestAKilledRecitaldLeavesNoPartialClip(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	data := dataFolder(t)
 	s := start(t, data)
@@ -309,9 +308,7 @@ func TestAKilledRecitaldLeavesNoPartialClip(t *testing.T) {
 }
 
 func TestClipsThatLostTheirKeysCanStillBeDeleted(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	data := dataFolder(t)
 	s := start(t, data)

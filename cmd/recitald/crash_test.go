@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // enough is the number of requests of a load that must succeed before a kill, and again after it.
@@ -51,9 +53,7 @@ func TestNothingAcknowledgedIsLostWhenRecitaldIsKilled(t *testing.T) {
 }
 
 func TestRecitaldContinuesWhenPostgresIsKilled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	// given active clients
 	s, customers, whole, load := underLoad(t)
@@ -85,9 +85,7 @@ func TestRecitaldContinuesWhenPostgresIsKilled(t *testing.T) {
 }
 
 func TestRecitaldContinuesWhenEnginesAreKilled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	// given active clients
 	s, customers, whole, load := underLoad(t, "--engines=2")
@@ -107,9 +105,7 @@ func TestRecitaldContinuesWhenEnginesAreKilled(t *testing.T) {
 }
 
 func TestAKilledCodecInterruptsOnlyItsStreams(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	codecCostsItsStreamsAlone(t, process.kill)
 }

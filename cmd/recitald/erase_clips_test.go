@@ -14,6 +14,7 @@ import (
 	"github.com/recital-tts/recital/domain/account"
 	clips "github.com/recital-tts/recital/domain/clip"
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // saveMany appends events of clips without audio.
@@ -76,9 +77,7 @@ func (s *server) leadErasure() (release func()) {
 }
 
 func TestErasingManyClipsDelaysNoOtherAccount(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	data := dataFolder(t)
 	s := start(t, data)

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/standins/hostingplatform"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 var hostingLine = regexp.MustCompile(`(?m)^  hosting +(http://\S+)`)
@@ -161,9 +162,7 @@ func TestALimitOfThePlatformReachesTheClient(t *testing.T) {
 // An addition that a kill interrupts is completed by the next recitald. An account that is closed during an outage of
 // the platform leaves no keys there once the platform is back.
 func TestInterruptedHostingRequestsAreCompleted(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	platform, flags := openPlatform(t)
 	data := dataFolder(t)

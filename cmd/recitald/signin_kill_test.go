@@ -22,14 +22,13 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
 	"github.com/recital-tts/recital/internal/events/eventnode"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // A first sign-in is completed by the next one when recitald is killed before any of its appends. There is one account,
 // with a profile.
 func TestAnInterruptedSignInIsCompletedByTheNext(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	data := dataFolder(t)
 	node, err := eventnode.Open(eventnode.Config{
