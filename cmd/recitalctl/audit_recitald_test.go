@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/http/adminapi"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 func TestAuditing(t *testing.T) {
@@ -30,9 +31,7 @@ func TestAuditing(t *testing.T) {
 			"ticket-1. Operator operator did it, from 127.0.0.1.")
 	})
 	t.Run("all pages are read, in each format", func(t *testing.T) {
-		if testing.Short() {
-			t.Skip("one of the longest scenarios")
-		}
+		longtest.Only(t)
 		const renames = maxAuditPage + 20
 		rename(t, a.PublicAddr(), opened, renames)
 		lines := strings.Split(strings.TrimSpace(run("audit", "sessions", "--kind", "account-api-key-renamed", "--limit",

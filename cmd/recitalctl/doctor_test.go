@@ -13,6 +13,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/http/adminapi"
 	"github.com/recital-tts/recital/internal/process/health"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 func TestTheDoctorExaminesAnInstallation(t *testing.T) {
@@ -121,9 +122,7 @@ func TestTheDoctorComparesClocks(t *testing.T) {
 // With an admin address of another machine, the doctor does not examine this machine, where another recitald may be
 // running.
 func TestTheDoctorAsksTheAdminAddressForThePublicOne(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	a, dataDir := startRecitald(t)
 	var got ran

@@ -19,6 +19,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
 	"github.com/recital-tts/recital/internal/http/adminapi"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 func TestAgainstARecitald(t *testing.T) {
@@ -138,9 +139,7 @@ func TestAgainstARecitald(t *testing.T) {
 }
 
 func TestGrantingCredit(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	// given an account
 	a, dataDir := startRecitald(t)
