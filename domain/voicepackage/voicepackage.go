@@ -87,11 +87,7 @@ func Evolve(s State, event Event) State {
 	case Removed:
 		s.Packages, s.Assigned = without(s, e.Voice), unassigned(s, e.Voice)
 	case Assigned:
-		s.Assigned = maps.Clone(s.Assigned)
-		if s.Assigned == nil {
-			s.Assigned = map[string]string{}
-		}
-		s.Assigned[e.System] = e.Voice
+		s.Assigned = domain.With(s.Assigned, e.System, e.Voice)
 		if e.Voice == "" {
 			delete(s.Assigned, e.System)
 		}
