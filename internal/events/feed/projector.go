@@ -81,11 +81,6 @@ func (c *Config) validate() error {
 		return errors.New("projector: event log, registry and pool are needed")
 	case c.Identity.LogID == uuid.Nil:
 		return errors.New("projector: the log has no identity")
-	case c.Lease < 0:
-		return errors.New("projector: the lease is negative")
-	}
-	if err := c.Limits.Check(); err != nil {
-		return fmt.Errorf("projector: %w", err)
 	}
 	if err := checkAll(c.Projections); err != nil {
 		return fmt.Errorf("projector: %w", err)
@@ -254,7 +249,7 @@ func (p *Projector) claimAnew(ctx context.Context, first bool) (*session, error)
 func (p *Projector) lacksGenerations(c catalogue) bool {
 	return slices.ContainsFunc(p.config.Projections, func(projection Projection) bool {
 		return !slices.ContainsFunc(c.generations, func(g generation) bool {
-			return g.name == projection.Name && g.version == projection.Version
+			return g.Name == projection.Name && g.Version == projection.Version
 		})
 	})
 }
@@ -263,15 +258,14 @@ func (p *Projector) lacksGenerations(c catalogue) bool {
 func (p *Projector) take(c catalogue) []*member {
 	var members []*member
 	for _, g := range c.generations {
-		i := slices.IndexFunc(p.config.Projections, func(p Projection) bool { return p.Name == g.name })
+		i := slices.IndexFunc(p.config.Projections, func(p Projection) bool { return p.Name == g.Name })
 		projection := p.config.Projections[i]
-		id := GenerationID{Name: g.name, Version: g.version, Number: g.number}
 		if err := c.fits(projection, g); err != nil {
-			detail := fmt.Sprintf("generation %d has other tables than this release and is not fed: %s", g.number, err)
-			p.config.Alert(Alert{Generation: id, Reason: alert.NotFed, Detail: detail})
+			detail := fmt.Sprintf("generation %d has other tables than this release and is not fed: %s", g.Number, err)
+			p.config.Alert(Alert{Generation: g.GenerationID, Reason: alert.NotFed, Detail: detail})
 			continue
 		}
-		parking := c.parkings[id]
+		parking := c.parkings[g.GenerationID]
 		if parking == nil {
 			parking = newParking()
 		}
@@ -279,7 +273,7 @@ func (p *Projector) take(c catalogue) []*member {
 		if !g.live {
 			progress = newProgress(projection, p.followSoon)
 		}
-		progress.generation(g.number)
+		progress.generation(g.Number)
 		members = append(members, newMember(projection, g, parking, progress))
 	}
 	p.mu.Lock()
