@@ -13,8 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/recital-tts/recital/internal/providers/blobs"
 )
 
@@ -36,26 +34,18 @@ type Fetch func(address blobs.Address) (io.ReadCloser, error)
 // WriteBlobs copies the listed blobs that are not in the backup. A blob that is missing from the store is kept in the
 // backup for a while, in case it was lost there, and then removed. after is called with each blob that was examined.
 func (r *Run) WriteBlobs(fetch Fetch, keep time.Duration, after func(blob Blob, copied bool)) error {
-	out, err := r.folder.create(fmt.Sprintf("blobs/%06d.zst", r.draft.Run))
+	out, err := r.folder.createPacked(fmt.Sprintf("blobs/%06d.zst", r.draft.Run))
 	if err != nil {
 		return err
 	}
 	defer out.discard()
-	packed, err := zstd.NewWriter(out, zstd.WithEncoderConcurrency(1))
-	if err != nil {
-		return fmt.Errorf("writing the list of blobs: %w", err)
-	}
-	defer packed.Close()
 	former, stop := iter.Pull2(r.folder.Blobs(r.former))
 	defer stop()
-	s := &sweep{run: r, fetch: fetch, keep: keep, after: after, to: json.NewEncoder(packed), former: former}
+	s := &sweep{run: r, fetch: fetch, keep: keep, after: after, to: json.NewEncoder(out), former: former}
 	for n := range shards {
 		if err := s.shard(shardName(n)); err != nil {
 			return err
 		}
-	}
-	if err := packed.Close(); err != nil {
-		return fmt.Errorf("writing the list of blobs: %w", err)
 	}
 	r.draft.Stored = s.total
 	r.draft.Blobs, err = out.finish()
@@ -231,17 +221,12 @@ func (f *Folder) Blobs(m Manifest) iter.Seq2[Blob, error] {
 }
 
 func (f *Folder) list(m Manifest, yield func(Blob, error) bool) error {
-	from, err := os.Open(f.path(m.Blobs.File))
+	from, err := f.unpack(m.Blobs.File)
 	if err != nil {
 		return err
 	}
 	defer from.Close()
-	packed, err := zstd.NewReader(from, zstd.WithDecoderConcurrency(1))
-	if err != nil {
-		return err
-	}
-	defer packed.Close()
-	for lines := json.NewDecoder(bufio.NewReader(packed)); ; {
+	for lines := json.NewDecoder(bufio.NewReader(from)); ; {
 		var blob Blob
 		err := lines.Decode(&blob)
 		if errors.Is(err, io.EOF) {

@@ -154,7 +154,13 @@ func (f *Folder) FileOnce(name string, content func() (string, error)) (string, 
 	if err != nil {
 		return "", fmt.Errorf("making %s: %w", name, err)
 	}
-	if err := f.writeOnce(path, text+"\n"); err != nil && !errors.Is(err, fs.ErrExist) {
+	err = f.written([]byte(text+"\n"), func(temporary string) error {
+		if err := os.Link(temporary, path); err != nil {
+			return err
+		}
+		return Sync(f.dir)
+	})
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", fmt.Errorf("writing %s: %w", name, err)
 	}
 	final, err := os.ReadFile(path)
@@ -164,21 +170,18 @@ func (f *Folder) FileOnce(name string, content func() (string, error)) (string, 
 	return strings.TrimSpace(string(final)), nil
 }
 
-func (f *Folder) writeOnce(path, text string) error {
+// written writes a temporary file, and calls place to give it its name.
+func (f *Folder) written(content []byte, place func(temporary string) error) error {
 	temporary, err := os.CreateTemp(f.dir, unfinished) // 0600
 	if err != nil {
 		return err
 	}
 	defer os.Remove(temporary.Name())
-	_, err = temporary.WriteString(text)
-	err = errors.Join(err, temporary.Sync(), temporary.Close())
-	if err != nil {
+	_, err = temporary.Write(content)
+	if err := errors.Join(err, temporary.Sync(), temporary.Close()); err != nil {
 		return err
 	}
-	if err := os.Link(temporary.Name(), path); err != nil {
-		return err
-	}
-	return syncFolder(f.dir)
+	return place(temporary.Name())
 }
 
 // removeUnfinished removes unfinished files of killed starts.

@@ -143,11 +143,11 @@ func (i Incoming) Remove() error {
 	if err := os.Remove(i.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("removing a consumed file: %w", err)
 	}
-	return syncFolder(filepath.Dir(i.path))
+	return Sync(filepath.Dir(i.path))
 }
 
-// syncFolder makes the names in a folder durable.
-func syncFolder(path string) error {
+// Sync makes the names in a folder durable.
+func Sync(path string) error {
 	folder, err := os.Open(path)
 	if err != nil {
 		return err

@@ -16,6 +16,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/recital-tts/recital/internal/process/certificates"
 )
 
 const (
@@ -138,10 +140,5 @@ func CertificateEnd(ctx context.Context, pool *pgxpool.Pool) (end time.Time, err
 	if !is {
 		return end, nil
 	}
-	for _, one := range secured.ConnectionState().PeerCertificates {
-		if end.IsZero() || one.NotAfter.Before(end) {
-			end = one.NotAfter
-		}
-	}
-	return end, nil
+	return certificates.First(secured.ConnectionState().PeerCertificates), nil
 }
