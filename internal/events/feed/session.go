@@ -689,12 +689,10 @@ func (s *session) idle(ctx context.Context) error {
 	if slices.ContainsFunc(s.followed, func(m *member) bool { return m.progress.waitedFor() }) {
 		return pause(ctx, followFast)
 	}
-	timer := time.NewTimer(followSlowly)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-timer.C:
+	case <-time.After(followSlowly):
 	case <-s.hasten:
 	}
 	return nil
@@ -717,10 +715,8 @@ func (s *session) look(ctx context.Context) error {
 
 // pause waits, unless ctx ends first.
 func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

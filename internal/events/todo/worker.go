@@ -165,14 +165,13 @@ func (w *Worker) until(next time.Time, overdue time.Duration) time.Duration {
 
 // sleep waits, at most until the worker is notified or an attempt ends.
 func (w *Worker) sleep(ctx context.Context, wait time.Duration) {
-	timer := time.NewTimer(max(wait, minSleep))
-	defer timer.Stop()
+	over := time.After(max(wait, minSleep))
 	if !pause(ctx, minSleep) {
 		return
 	}
 	select {
 	case <-ctx.Done():
-	case <-timer.C:
+	case <-over:
 	case <-w.notified:
 	case a := <-w.ended:
 		w.settle(ctx, a)
@@ -202,12 +201,10 @@ func levelOf(again bool) slog.Level {
 
 // pause waits, and returns false if ctx ends first.
 func pause(ctx context.Context, wait time.Duration) bool {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return false
-	case <-timer.C:
+	case <-time.After(wait):
 		return true
 	}
 }

@@ -28,11 +28,16 @@ type Folder struct {
 // folder of an unreleased build or of another format is refused and not changed. Other users can traverse the folder,
 // because the user of the private Postgres has its data below it. Every secret in it has a mode of its own.
 func Open(dir string) (*Folder, error) {
+	return open(dir, CheckFormat, (*Folder).checkRestored, (*Folder).removeUnfinished, (*Folder).markFormat)
+}
+
+// open locks a folder that passes a check, which it creates if it is missing, and takes steps in it.
+func open(dir string, check func(dir string) error, steps ...func(*Folder) error) (*Folder, error) {
 	absolute, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("finding the data folder: %w", err)
 	}
-	if err := CheckFormat(absolute); err != nil {
+	if err := check(absolute); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(absolute, 0o711); err != nil {
@@ -42,8 +47,10 @@ func Open(dir string) (*Folder, error) {
 	if f.lock, err = lock(f.Path(lockName), absolute); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(f.checkRestored(), f.removeUnfinished(), f.markFormat()); err != nil {
-		return nil, errors.Join(err, f.Close())
+	for _, step := range steps {
+		if err := step(f); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
 	}
 	return f, nil
 }
