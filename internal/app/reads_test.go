@@ -20,7 +20,7 @@ func TestANamedClipIsNeverReportedMissing(t *testing.T) {
 	c := newCluster(t)
 	one := c.open(c.shared)
 	one.awaitReady(t)
-	pool, err := postgres.Open(t.Context(), c.shared.Postgres)
+	pool, err := postgres.NewPool(t.Context(), c.shared.Postgres, "")
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	lock, err := pool.Begin(t.Context())

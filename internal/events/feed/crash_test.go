@@ -103,7 +103,7 @@ func TestPostgresIsKilledUnderLoad(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, cluster.Close()) })
 	w := &world{t: t, registry: registry(t), random: newRandom()}
 	w.open(nodetest.Start(t))
-	w.pool, err = postgres.Open(t.Context(), cluster.URL())
+	w.pool, err = postgres.NewPool(t.Context(), cluster.URL(), "")
 	require.NoError(t, err)
 	t.Cleanup(w.pool.Close)
 	require.NoError(t, migrations.Up(t.Context(), w.pool))

@@ -44,7 +44,7 @@ func URL(t testing.TB) string {
 
 func open(t testing.TB, url string) *pgxpool.Pool {
 	t.Helper()
-	pool, err := postgres.Open(t.Context(), url)
+	pool, err := postgres.NewPool(t.Context(), url, "")
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	return pool
