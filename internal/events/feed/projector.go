@@ -17,7 +17,6 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -102,7 +101,6 @@ type Projector struct {
 	hasten      chan struct{} // a caller waits for a position that another instance commits
 	attention   chan struct{} // this instance has changed the catalogue
 	caughtUp    chan struct{}
-	started     atomic.Bool
 	statements  sync.Map     // of the executed queries
 	deadline    readDeadline // of reads
 
@@ -140,9 +138,6 @@ func NewProjector(config Config) (*Projector, error) {
 // of Postgres. It returns an error if it cannot start, for example because the tables of a projection changed without a
 // new version. It can be called once.
 func (p *Projector) Run(ctx context.Context) error {
-	if p.started.Swap(true) {
-		return errors.New("the projector has been started before")
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	var announcing sync.WaitGroup
 	defer announcing.Wait()

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -27,7 +26,6 @@ type Worker struct {
 	config   Config
 	limits   Limits
 	notified <-chan struct{}
-	started  atomic.Bool
 
 	outage   *backoff.ExponentialBackOff // pauses of the whole process
 	paused   bool                        // for an outage, which is logged once
@@ -64,9 +62,6 @@ func NewWorker(config Config) (*Worker, error) {
 // Run works until ctx ends, through outages, and then returns nil. It cancels the running items and waits for them. It
 // can be called once.
 func (w *Worker) Run(ctx context.Context) error {
-	if w.started.Swap(true) {
-		return errors.New("the to-do worker has been started before")
-	}
 	select {
 	case <-w.config.Ready:
 	case <-ctx.Done():
