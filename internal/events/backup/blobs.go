@@ -10,7 +10,6 @@ import (
 	"iter"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/recital-tts/recital/internal/providers/blobs"
@@ -111,25 +110,14 @@ func (s *sweep) known(shard string) (map[blobs.Address]Blob, error) {
 
 // removeLeftovers removes the unfinished files of a killed run. Finished files are reused by present.
 func (s *sweep) removeLeftovers(shard string, known map[blobs.Address]Blob, listed []Blob) error {
-	entries, err := os.ReadDir(s.run.folder.path("blobs/" + shard))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("cleaning the backup up: %w", err)
-	}
 	wanted := make(map[blobs.Address]bool, len(listed))
 	for _, blob := range listed {
 		wanted[blob.Address] = true
 	}
-	for _, entry := range entries {
-		address := blobs.Address(strings.TrimSuffix(entry.Name(), unfinished))
-		_, kept := known[address]
-		if !isUnfinished(entry.Name()) && (kept || wanted[address]) {
-			continue
-		}
-		if err := os.Remove(s.run.folder.path("blobs/" + shard + "/" + entry.Name())); err != nil {
-			return fmt.Errorf("cleaning the backup up: %w", err)
-		}
-	}
-	return nil
+	return s.run.folder.clean("blobs/"+shard, func(name string) bool {
+		_, had := known[blobs.Address(name)]
+		return had || wanted[blobs.Address(name)]
+	})
 }
 
 // present copies a blob of the store unless the backup has it. Blobs never change.
