@@ -27,9 +27,9 @@ const (
 	connectionIdle    = 5 * time.Minute
 )
 
-// NewPool returns a pool of connections to a database that need not answer yet: the pool connects on demand. Settings of
-// the URL take precedence over the limits here. Instances lists the name of the instance while it is connected; "" means
-// none. The errors do not contain the URL's password.
+// NewPool returns a pool of connections to a database that need not answer yet: the pool connects on demand. Settings
+// of the URL take precedence over the limits here. Instances lists the name of the instance while it is connected; ""
+// means none. The errors do not contain the URL's password.
 func NewPool(ctx context.Context, url, instance string) (*pgxpool.Pool, error) {
 	return newPool(ctx, url, instance, func(*pgxpool.Config) {})
 }
