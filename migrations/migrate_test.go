@@ -54,7 +54,7 @@ func TestConcurrentInstancesApplyEachMigrationOnce(t *testing.T) {
 	// when they start together
 	for range instances {
 		go func() {
-			own, err := postgres.Open(t.Context(), address)
+			own, err := postgres.NewPool(t.Context(), address, "")
 			if err != nil {
 				outcomes <- err
 				return

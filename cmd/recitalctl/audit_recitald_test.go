@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/http/adminapi"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 func checkAudit(t *testing.T, public, dataDir string, environment []string) {
@@ -26,9 +27,7 @@ func checkAudit(t *testing.T, public, dataDir string, environment []string) {
 			"ticket-1. Operator operator did it, from 127.0.0.1.")
 	})
 	t.Run("all pages are read, in each format", func(t *testing.T) {
-		if testing.Short() {
-			t.Skip("one of the longest scenarios")
-		}
+		longtest.Only(t)
 		const renames = maxAuditPage + 20
 		rename(t, public, opened, renames)
 		lines := strings.Split(strings.TrimSpace(run("audit", "sessions", "--kind", "account-api-key-renamed", "--limit",

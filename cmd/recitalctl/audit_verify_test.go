@@ -17,13 +17,12 @@ import (
 	"github.com/recital-tts/recital/internal/events/backup/backuptest"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/logdiff"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // Auditors can verify an unchanged log, export its heads, and find changes.
 func TestAuditorsVerifyTheLog(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	a, dataDir := startRecitald(t)
 	environment := []string{"RECITAL_ADMIN_ADDR=" + a.AdminAddr(), "RECITAL_DATA_DIR=" + dataDir}

@@ -15,6 +15,7 @@ import (
 	"github.com/recital-tts/recital/internal/app"
 	"github.com/recital-tts/recital/internal/http/adminapi"
 	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // recitaldAt runs a real recitald on a data folder, at an admin address that can be used again.
@@ -34,9 +35,7 @@ func devConfig(dataDir, admin, eventStore string) app.Config {
 }
 
 func TestTheEventsOfTheLog(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	// given two accounts
 	dataDir, admin := pgtest.DataDir(t), unused(t)

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/recital-tts/recital/internal/testing/longtest"
 	"github.com/recital-tts/recital/internal/testing/testlog"
 )
 
@@ -172,9 +173,7 @@ func childOf(node *kong.Node, name string) *kong.Node {
 
 // All commands of a guide are run in order, on one recitald, in one folder.
 func TestTheGuidesCanBeFollowed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	for _, name := range guides {
 		t.Run(name, func(t *testing.T) {

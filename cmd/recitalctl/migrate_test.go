@@ -23,6 +23,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/logcopy"
 	"github.com/recital-tts/recital/internal/http/adminapi"
 	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // eventStore runs an event store on a folder. Its address is free before the first time.
@@ -62,9 +63,7 @@ func offlineLog(t *testing.T, dataDir string) []string {
 }
 
 func TestALogMovesToAnEventStore(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	// given a recitald with an account, and an event store
 	dataDir, admin, store := pgtest.DataDir(t), unused(t), unused(t)
@@ -171,9 +170,7 @@ func fill(t *testing.T, dataDir string, events int) {
 
 // A migration that is killed or stopped at any point is completed by a repetition.
 func TestAnInterruptedMigrationIsResumed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	const events = 6000
 	dataDir, store, folder := pgtest.DataDir(t), unused(t), nodetest.Dir(t)

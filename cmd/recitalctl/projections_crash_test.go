@@ -18,6 +18,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
 	"github.com/recital-tts/recital/internal/testing/bintest"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 	"github.com/recital-tts/recital/internal/testing/testlog"
 )
 
@@ -96,9 +97,7 @@ func (g *gateway) open(t *testing.T, dataDir string) (environment []string) {
 }
 
 func TestARebuildOutlivesRecitaldAndRecitalctl(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	dataDir := pgtest.DataDir(t)
 	var door gateway

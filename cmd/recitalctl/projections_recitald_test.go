@@ -20,6 +20,7 @@ import (
 
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/internal/http/adminapi"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // listed returns the generations of a read model by number.
@@ -129,9 +130,7 @@ func (l *load) fail(what string) {
 }
 
 func TestRebuildPromoteRollBackAndRetireUnderLoad(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	// given a recitald with active clients
 	a, dataDir := startRecitald(t)
@@ -223,9 +222,7 @@ func metrics(t *testing.T, admin, dataDir string) string {
 }
 
 func TestAPersonAtATerminal(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	a, dataDir := startRecitald(t)
 	environment := []string{"RECITAL_ADMIN_ADDR=" + a.AdminAddr(), "RECITAL_DATA_DIR=" + dataDir}
@@ -284,9 +281,7 @@ func appendPoison(t *testing.T, dataDir string) {
 }
 
 func TestAnEventThatNoGenerationCanHandle(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	// given a read model that stopped before a poison event
 	a, dataDir := startRecitald(t)

@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // impostor serves an admin address that misbehaves, and returns the environment for calling it.
@@ -181,9 +183,7 @@ func TestARebuildForPrograms(t *testing.T) {
 const hostile = `\u001b]0;owned\u0007\u009b2J\nfake line\ttab\u202e`
 
 func TestControlCharactersOfAServerDoNotReachTheTerminal(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	refusing := impostor(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("request-id", "req\u009b")

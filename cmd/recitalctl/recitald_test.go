@@ -19,6 +19,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
 	"github.com/recital-tts/recital/internal/http/adminapi"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 func TestAgainstARecitald(t *testing.T) {
@@ -144,9 +145,7 @@ func TestAgainstARecitald(t *testing.T) {
 }
 
 func checkCredit(t *testing.T, public, dataDir string, environment []string) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	opened := opens(t, environment)
 	credit := func(args ...string) ran {
 		t.Helper()

@@ -9,12 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/standins"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 func TestDrivingTheSandbox(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	_, dataDir := startRecitald(t)
 	environment := []string{"RECITAL_DATA_DIR=" + dataDir}

@@ -15,12 +15,11 @@ import (
 	"github.com/recital-tts/recital/internal/speech/neural/neuraltest"
 	"github.com/recital-tts/recital/internal/speech/voicepack"
 	"github.com/recital-tts/recital/internal/testing/bintest"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 func TestAVoiceIsInstalledTestedAndRemoved(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	library := neuraltest.Runtime(t)
 	a, dataDir := startRecitald(t, func(c *app.Config) { c.ONNXRuntime, c.NeuralMemory = library, 512 })

@@ -16,6 +16,7 @@ import (
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/process/postgres"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // newKey creates another key as the account's owner.
@@ -118,9 +119,7 @@ func (s *server) hasKey(c customer) (has bool) {
 func (s *server) closing(c customer) account.Closing { return s.readLog().accounts[c.id].Closing }
 
 func TestAClosedAccountIsErased(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	data := dataFolder(t)
 	s := start(t, data)
@@ -202,9 +201,7 @@ func (s *server) saveLate(c customer) (stream string) {
 }
 
 func TestAClipSavedAfterItsAccountWasClosedIsErased(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	s := start(t, dataFolder(t), "--longest-stream=1s")
 	for {
@@ -240,9 +237,7 @@ func TestAClipSavedAfterItsAccountWasClosedIsErased(t *testing.T) {
 }
 
 func TestTheAccountOfTheFirstStartMayBeClosed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	data := dataFolder(t)
 	s := start(t, data)

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 const (
@@ -64,9 +66,7 @@ func (s *server) sendOpen(t *testing.T, path, contentType string, body io.Reader
 }
 
 func TestWordsAreFoundInARecording(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	s := share(t)
 	c := s.openAccount("free")
@@ -116,9 +116,7 @@ func (c customer) times(t *testing.T, of order) (words []foundWord) {
 }
 
 func TestWhatCannotBeAlignedIsExplained(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	s := share(t)
 	c := s.openAccount("free")

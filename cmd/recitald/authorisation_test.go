@@ -23,6 +23,7 @@ import (
 	"github.com/recital-tts/recital/internal/app"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // access is the kind of caller that a route admits.
@@ -375,9 +376,7 @@ func (g *gate) talk(path string, v caller) int {
 
 // Every route admits and refuses each kind of caller as documented. A new route needs a row in the table.
 func TestEveryRouteAdmitsWhomItShould(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	g := newGate(t)
 	table := authorisation()

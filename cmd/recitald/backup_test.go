@@ -21,6 +21,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/chain"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/process/datafolder"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // backedUp is the output of recitalctl backup.
@@ -99,9 +100,7 @@ func owned(t *testing.T, clip string, dir string) (n int) {
 }
 
 func TestABackupRestoresTheService(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	// given customers with clips, one of them closed, and others under load
 	data, dir := dataFolder(t), filepath.Join(t.TempDir(), "backup")
@@ -259,9 +258,7 @@ func requireNowhere(t *testing.T, dir, text string) {
 }
 
 func TestALostKeyringIsImportedFromTheBackup(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	// given a backup, an account that was closed after it, and a Postgres that was lost
 	data, dir := dataFolder(t), filepath.Join(t.TempDir(), "backup")
@@ -303,9 +300,7 @@ func TestALostKeyringIsImportedFromTheBackup(t *testing.T) {
 }
 
 func TestAKilledBackupOrRestoreIsCompleteOrAbsent(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	data, dir := dataFolder(t), filepath.Join(t.TempDir(), "backup")
 	s := start(t, data)
@@ -359,9 +354,7 @@ func TestAKilledBackupOrRestoreIsCompleteOrAbsent(t *testing.T) {
 }
 
 func TestADamagedBackupIsRefusedWithTheNameOfTheFile(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	data, dir := dataFolder(t), filepath.Join(t.TempDir(), "backup")
 	s := start(t, data)
@@ -393,9 +386,7 @@ func TestADamagedBackupIsRefusedWithTheNameOfTheFile(t *testing.T) {
 }
 
 func TestADrillCleansUpAfterAKilledOne(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	data, dir, scratch := dataFolder(t), filepath.Join(t.TempDir(), "backup"), newFolder(t)
 	s := start(t, data)

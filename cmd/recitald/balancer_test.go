@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/testing/bintest"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // balancer is HAProxy with the configuration of the deployment, in front of instances on this machine.
@@ -88,9 +89,7 @@ var serverUp = regexp.MustCompile(`(?m)^recitald,recitald-\d+,.*,UP,`)
 
 // Clients of the balancer do not notice a rolling restart.
 func TestInstancesAreRestartedInTurnWithoutAFailedRequest(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	bintest.Tool(t, "haproxy")
 	// given two instances behind a balancer
 	on := outsideServices(t)
@@ -153,9 +152,7 @@ func TestInstancesAreRestartedInTurnWithoutAFailedRequest(t *testing.T) {
 // An outage of Postgres makes all instances unready at once. The balancer still routes speech to them, and other
 // requests are refused with a reason and Retry-After.
 func TestTheBalancerServesWhatUnreadyInstancesCan(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	bintest.Tool(t, "haproxy")
 	// given two instances behind a balancer
 	pg := outsideServices(t).detachable(t)

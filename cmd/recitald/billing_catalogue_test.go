@@ -11,6 +11,7 @@ import (
 
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/standins/sandbox"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // post changes an object at the provider, as in its dashboard, and returns the object's id.
@@ -33,9 +34,7 @@ func (s *server) onSale(price string) bool {
 // The products are the provider's prices for our plans. A withdrawn price stays with its subscribers and is not sold
 // again.
 func TestTheProductsFollowTheProvider(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	b := openPaymentProvider(t)
 	s := b.serve(dataFolder(t))

@@ -12,6 +12,7 @@ import (
 	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // pastIndie exceeds the plan's characters by 16 units, which cost enough for a separate invoice.
@@ -87,9 +88,7 @@ func (s *server) openAlerts(reason string) (subjects []string) {
 // An invoice for the last period's overage that the card does not pay is an alert, is shown to the owner, and is paid
 // by a new card.
 func TestTheLastOverageIsPaidByANewCard(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	b := openPaymentProvider(t)
 	s := b.serve(dataFolder(t))

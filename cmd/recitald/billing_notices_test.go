@@ -15,6 +15,7 @@ import (
 	"github.com/recital-tts/recital/domain/payment"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/standins/sandbox"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // signed is a notice with its signature.
@@ -59,9 +60,7 @@ func (s *server) noticesIn() map[string]bool {
 }
 
 func TestOnlyTheProvidersNoticesAreAccepted(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	b := openPaymentProvider(t)
 	s := b.serve(dataFolder(t))
@@ -133,9 +132,7 @@ func (s *server) refusesLargeNotices() {
 
 // Missed notices are found by the reconciliation at the next start.
 func TestMissedNoticesAreReconciled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	b, data := openPaymentProvider(t), dataFolder(t)
 	s := b.serve(data)

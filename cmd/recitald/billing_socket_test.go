@@ -6,13 +6,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // An open socket uses a new plan as soon as the account shows it.
 func TestAnOpenSocketFollowsThePlan(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	b := openPaymentProvider(t)
 	s := b.serve(dataFolder(t))

@@ -11,6 +11,7 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/providers/payments"
 	"github.com/recital-tts/recital/internal/standins/sandbox"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // afterRenewal is the time after which the invoice of a new period has been tried once.
@@ -90,9 +91,7 @@ func (c customer) agrees(t *testing.T, b *paymentProvider, when string) payments
 // TestAYearOfASubscription goes through renewals, failed payments, refunds and disputes. After each step overview,
 // account and provider agree.
 func TestAYearOfASubscription(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	b := openPaymentProvider(t)
 	s := b.serve(dataFolder(t), "--longest-stream=1s")

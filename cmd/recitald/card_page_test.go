@@ -11,15 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 var paymentsLine = regexp.MustCompile(`(?m)^  payments +(http://\S+)`)
 
 // A payment on the sandbox's page in a browser changes the plan.
 func TestABrowserPaysOnTheSandboxsPage(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	b := openBrowser(t)
 	s := start(t, dataFolder(t), "--engines=1")
@@ -48,9 +47,7 @@ func TestABrowserPaysOnTheSandboxsPage(t *testing.T) {
 
 // A front end opens the sandbox's card page, gets the card's id from it, as from Stripe.js, and makes it the default.
 func TestABrowserReplacesACardFromAPageThatOpensTheSandboxs(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	b := openBrowser(t)
 	app := frontEnd(t)

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 const eventsRoute = "/v1/account/events"
@@ -81,9 +83,7 @@ func TestChangesAreSentWhenReadsShowThem(t *testing.T) {
 
 // Two instances send the same changes, and one resumes the stream of the other, which was killed.
 func TestAStreamResumesOnAnotherInstance(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	first, second := outsideServices(t).launchTwo(t)
 	c := first.openAccount("indie")

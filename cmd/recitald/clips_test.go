@@ -18,6 +18,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
 	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/speech/audio/libav/libavtest"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // clip is a saved result as the API shows it.
@@ -267,9 +268,7 @@ func (c customer) record(t *testing.T) io.Closer {
 }
 
 func TestAKilledRecitaldLeavesNoPartialClip(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	data := dataFolder(t)
 	s := start(t, data)

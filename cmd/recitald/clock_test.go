@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // advance advances the clock of the payment sandbox, which recitald follows.
@@ -20,9 +21,7 @@ func (s *server) advance(by string) (now time.Time) {
 
 // In mode dev the sandbox's clock also ends Recital's own periods.
 func TestOneClockMovesPlansAndTheProvider(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	data := dataFolder(t)
 	s := start(t, data, "--engines=1", "--dunning=48h")

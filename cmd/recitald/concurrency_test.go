@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 func TestTheConcurrentSynthesesOfAFreeAccountAreLimited(t *testing.T) {
@@ -79,9 +81,7 @@ func requireTooMany(t *testing.T, refused reply) {
 }
 
 func TestResponseHeadersShowTheUsage(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	s := start(t, dataFolder(t))
 	free, unlimited := s.openAccount("free"), s.openAccount("enterprise")

@@ -11,14 +11,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // TestTheConsolesAccount pays for, changes and cancels a plan, adds keys to hosted projects, edits pronunciations and
 // reads the activity, all in a browser.
 func TestTheConsolesAccount(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	s := start(t, dataFolder(t), "--engines=1")
 	s.eventually(func() bool { return len(s.products()) == 4 })
@@ -337,9 +337,7 @@ const stripeScript = `window.Stripe = key => ({
 
 // With Stripe's publishable key the card page loads Stripe.js. No other page does.
 func TestTheConsoleTakesCardsAtStripe(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	b := openPaymentProvider(t)
 	var secret string

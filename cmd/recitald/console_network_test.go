@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // network takes the page offline, or adds a latency in milliseconds.
@@ -188,9 +190,7 @@ var unreached = regexp.MustCompile(`net::ERR_(EMPTY_RESPONSE|CONNECTION|SOCKET)`
 // Pages at two instances show the same without a reload. When one instance is killed, its page reports that and
 // continues at the other one by itself.
 func TestTheConsoleOnTwoInstances(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	f := openFront(t)
 	on := outsideServices(t)

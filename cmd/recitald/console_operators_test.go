@@ -8,13 +8,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // TestTheOperatorsConsole does the tasks of operators and auditors in a browser at the admin address.
 func TestTheOperatorsConsole(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	s := start(t, dataFolder(t), "--audit-head-interval=1s")
 	account := s.openAccount("indie")

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 const (
@@ -30,9 +32,7 @@ const (
 // TestTheConsolePlays plays a text during its synthesis, types into a live session, browses many clips, and records a
 // voice with the microphone.
 func TestTheConsolePlays(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	s := start(t, dataFolder(t))
 	recording := filepath.Join(t.TempDir(), "microphone.wav")

@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 const (
@@ -158,9 +160,7 @@ func (v *viewer) requireAccessible(where string) {
 
 // TestTheConsole signs in, synthesises, manages keys, clips, voices and sessions, and signs out, all in a browser.
 func TestTheConsole(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	s := start(t, dataFolder(t))
 	v := newViewer(t, s)

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // recitalctl runs recitalctl against this recitald and returns its output.
@@ -42,9 +44,7 @@ func (c customer) creditLeft(t *testing.T) int64 {
 }
 
 func TestAFreeAccountAtItsLimitUsesItsCredit(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	data := dataFolder(t)
 	s := start(t, data)

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // screenshotVariable is the environment variable with a file for a screenshot of the page at the end of its test.
@@ -15,9 +17,7 @@ const screenshotVariable = "RECITAL_TEST_SCREENSHOT"
 
 // TestThePageOfTheInterface enters a key on the page, reads the account and synthesises a text.
 func TestThePageOfTheInterface(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	b := openBrowser(t)
 	s := start(t, dataFolder(t))
 	b.visit(s.address + "/docs")

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/process/postgres"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // emptyPostgres drops the database of a running recitald and creates it again.
@@ -27,9 +28,7 @@ func (s *server) emptyPostgres() {
 
 // A Postgres that is emptied under a running recitald is used again, without a restart, once it has the log's keyring.
 func TestAPostgresThatIsEmptiedIsUsedAgainOnceItHasTheKeyring(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	// given an account with a clip, and a backup
 	s := start(t, dataFolder(t))
@@ -78,9 +77,7 @@ func TestAPostgresThatIsEmptiedIsUsedAgainOnceItHasTheKeyring(t *testing.T) {
 
 // An import succeeds as soon as the instance reports the missing keyring, because its tables exist by then.
 func TestAKeyringIsImportedAsSoonAsItIsMissed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	s := start(t, dataFolder(t), "--engines=1")
 	dir := filepath.Join(t.TempDir(), "backup")

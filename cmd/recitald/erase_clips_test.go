@@ -15,6 +15,7 @@ import (
 	clips "github.com/recital-tts/recital/domain/clip"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // saveWithoutAudio appends the event of a clip without audio, and returns its stream.
@@ -85,9 +86,7 @@ func (s *server) leadErasure() (release func()) {
 }
 
 func TestErasingManyClipsDelaysNoOtherAccount(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	data := dataFolder(t)
 	s := start(t, data)

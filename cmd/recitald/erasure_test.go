@@ -24,6 +24,7 @@ import (
 
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // forms returns the encodings of a value that are searched for: plain, lower and upper case, UTF-16, hex, base64 and
@@ -175,9 +176,7 @@ func (quiet) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args
 // No personal data of a closed account remains in the log, in Postgres and its write-ahead log, in blobs, in recitald's
 // own files and logs, in the metrics, or in the next run of a backup.
 func TestNothingPersonalRemainsOfAClosedAccount(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	const (
 		email      = "zyzzo.getön@erasure.example"

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/testing/bintest"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // examples is the folder of the example programs.
@@ -78,9 +79,7 @@ func goExample(t *testing.T, name string) string {
 
 // The page starts to play before all audio has arrived.
 func TestTheExamplePagePlaysWhileItStreams(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	s := share(t)
 	slow := newHeldProxy(t, s.address, 16<<10)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // longest returns a request for the most audio from the given number of characters: the engine speaks old letters by
@@ -18,9 +20,7 @@ func longest(characters int) order {
 
 // Requests of a free account once exhausted recitald's memory: 5,000 characters resulted in a reply of 568 MB.
 func TestLargeRepliesToSlowReadersLeaveRecitaldAlive(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	// given a machine with 2 GiB, and clients that do not read their streams
 	cgroup := newMemoryCgroup(t, 2<<30)

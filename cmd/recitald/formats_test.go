@@ -17,6 +17,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/speech/audio/libav/libavtest"
 	"github.com/recital-tts/recital/internal/testing/bintest"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // contentTypes returns the content types of the published service.
@@ -42,9 +43,7 @@ const threeSentences = "The ferry leaves at half past six. Bring a coat, because
 	"Have you got your ticket?"
 
 func TestEveryFormatIsHeardWhole(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	s := share(t)
 	c := s.operator()
@@ -167,9 +166,7 @@ func play(t *testing.T, spec audio.Spec, encoded []byte) (seconds float64, compl
 }
 
 func TestEveryFormatPlaysBeforeItHasAllArrived(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	bintest.Tool(t, "ffmpeg") // the decoder of the tests refuses audio that is cut off
 	s := start(t, dataFolder(t))
@@ -210,9 +207,7 @@ func fewBytes(format audio.Format) int {
 }
 
 func TestTheSameSeedGivesTheSameBytes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	s := share(t)
 	c := s.operator()

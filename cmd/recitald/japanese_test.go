@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // reader returns the process that reads Japanese.
@@ -86,9 +88,7 @@ func joined(words []foundWord) string {
 
 // Without the reader Japanese is still served. The failure is counted and logged without the text.
 func TestJapaneseIsSpokenWithoutItsReader(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	worker := filepath.Join(t.TempDir(), "speechworker")
 	require.NoError(t, os.Symlink(recitaldBinary.Beside("speechworker").Path(), worker))

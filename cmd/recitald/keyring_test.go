@@ -12,6 +12,7 @@ import (
 
 	"github.com/recital-tts/recital/domain/keyring"
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // keyringIDs is the output of recitalctl keyring.
@@ -32,9 +33,7 @@ func (s *server) abandonKeyring() {
 }
 
 func TestAPostgresWithoutTheKeyringOfTheLogIsNotUsed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	// given a log with clips, and a lost Postgres
 	data := dataFolder(t)
@@ -117,9 +116,7 @@ func TestAPostgresWithoutTheKeyringOfTheLogIsNotUsed(t *testing.T) {
 
 // The rows of another installation are never served.
 func TestAPostgresOfAnotherLogIsNotUsed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	// given two logs with the same master key, each with its Postgres
 	first, second := outsideServices(t), outsideServices(t)

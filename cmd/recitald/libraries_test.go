@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // A release does not start on a machine without one of its libraries, and names the library.
 func TestAMissingLibraryIsNamed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	for _, library := range []string{"libespeak-ng.so.1", "libavutil.so.57"} {
 		t.Run(library, func(t *testing.T) {
 			data, machine := dataFolder(t), t.TempDir()

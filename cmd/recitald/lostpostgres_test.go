@@ -11,12 +11,11 @@ import (
 
 	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 func TestLosingPostgresLosesAndRepeatsNothing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	// given settled reservations, and reservations of a killed recitald that its successor has expired
 	data := dataFolder(t)

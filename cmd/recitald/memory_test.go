@@ -5,12 +5,12 @@ import (
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 func TestTheHeapLeavesMemoryToTheOtherProcesses(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	const figure = "go_gc_gomemlimit_bytes"
 	there, err := memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem)()
 	require.NoError(t, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // detachable is a Postgres that is reached through a symbolic link, which can be removed.
@@ -51,9 +52,7 @@ func (d *detachable) hangUp() {
 
 // Speech with an API key needs only the log.
 func TestSpeechNeedsNoPostgres(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	// given an account, and a Postgres that becomes unreachable
 	pg := outsideServices(t).detachable(t)

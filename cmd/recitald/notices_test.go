@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/providers/notices/noticestest"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // The owner of a new API key gets a notice. In mode dev it is kept in the outbox.
@@ -28,9 +29,7 @@ func TestTheOwnerGetsANoticeOfANewKey(t *testing.T) {
 
 // With a mail server the notice is sent by mail once, even if recitald is killed meanwhile.
 func TestTheNoticeOfANewKeyIsMailed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	mails, data := noticestest.NewServer(t), dataFolder(t)
 	url := noticestest.ServeMail(t, func() smtp.Session { return &noticestest.MailSession{Server: mails} })

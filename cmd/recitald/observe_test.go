@@ -22,6 +22,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/process/tracing/tracingtest"
 	"github.com/recital-tts/recital/internal/standins/sandbox"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // private is a part of all private texts of a mixed run.
@@ -143,9 +144,7 @@ func (m *mixedRun) stray(t *testing.T, number int) {
 }
 
 func TestMetricsTracesAndLogsShowAMixedRunWithoutPrivateTexts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	receiver := tracingtest.Open(t)
 	s := start(t, dataFolder(t), "--log-level=debug", "--log-format=json", "--otlp-endpoint="+receiver.URL)

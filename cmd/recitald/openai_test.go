@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/speech/audio"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 const openAIRoute = "/v1/audio/speech"
@@ -26,9 +27,7 @@ func (c customer) bearer(t *testing.T, o order) reply {
 }
 
 func TestOpenAIsFormatsAreHeardWhole(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	s := share(t)
 	lasts := s.operator().lengthOf(t, threeSentences)
@@ -95,9 +94,7 @@ func readEvents(t *testing.T, body []byte) (sound []byte, pieces int, tokens int
 }
 
 func TestWarningsAndErrorsOfOpenAIsClients(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	s := share(t)
 	c := s.openAccount("free")

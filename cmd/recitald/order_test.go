@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	voice "github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 func TestAudioLeavesBeforeTheSynthesisOfALongTextEnds(t *testing.T) {
@@ -38,9 +39,7 @@ func TestAudioLeavesBeforeTheSynthesisOfALongTextEnds(t *testing.T) {
 }
 
 func TestASlowClientGetsEverythingAndPaysForAll(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	s := start(t, dataFolder(t))
 	c := s.openAccount("free")

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // frontEnd serves a page on localhost, which is another site than 127.0.0.1, and returns its origin.
@@ -58,9 +60,7 @@ const (
 
 // In a browser that permits third-party cookies, a front end on another site can use and end its session.
 func TestABrowserUsesASessionFromAnotherSite(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	app := frontEnd(t)
 	s := start(t, dataFolder(t), "--engines=1", "--redirect-origins="+app)
@@ -96,9 +96,7 @@ func TestABrowserUsesASessionFromAnotherSite(t *testing.T) {
 
 // Most browsers block third-party cookies. A page then gets 401 without a session, and signs out by a link.
 func TestABrowserThatBlocksThirdPartyCookiesSignsOutByALink(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	app := frontEnd(t)
 	s := start(t, dataFolder(t), "--engines=1", "--redirect-origins="+app)

@@ -19,6 +19,7 @@ import (
 	"github.com/recital-tts/recital/domain/voice"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/speech/audio"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 const voiceRoute = "/v1/ai/voice"
@@ -148,9 +149,7 @@ func (c customer) spokenBy(t *testing.T, voice string) []byte {
 }
 
 func TestAClonedVoiceSpeaksOnEveryRoute(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	data := dataFolder(t)
 	s := start(t, data)
@@ -222,9 +221,7 @@ func TestAClonedVoiceSpeaksOnEveryRoute(t *testing.T) {
 // Replies in progress continue when their voice is deleted. New requests are refused, even the next flush of an open
 // socket.
 func TestADeletedVoiceOnlyFinishesItsReplies(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	s := start(t, dataFolder(t))
 	c := s.openAccount("pro")
@@ -286,9 +283,7 @@ func TestADeletedVoiceOnlyFinishesItsReplies(t *testing.T) {
 }
 
 func TestUnusableRecordingsMakeNoVoice(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	s := start(t, dataFolder(t))
 	c := s.openAccount("pro")
@@ -350,9 +345,7 @@ func voiceEvents[E voice.Event](s *server, id string) (found []E) {
 
 // A recitald that is killed while it creates voices resumes after a restart.
 func TestTheCreationOfVoicesResumesAfterAKill(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	data := dataFolder(t)
 	s := start(t, data)
@@ -427,9 +420,7 @@ func TestTheCreationOfVoicesResumesAfterAKill(t *testing.T) {
 }
 
 func TestAVoiceIsTheSameOnBothInstances(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	on := outsideServices(t)
 	first, second := on.launchTwo(t)

@@ -10,14 +10,14 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // If the log is replaced by an older copy, the next start reports the missing events, by means of Postgres or of the
 // data folder.
 func TestAnOlderCopyOfTheLogIsReported(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	// given a copy of a log
 	data := dataFolder(t)
@@ -70,9 +70,7 @@ var disowned = regexp.MustCompile(`not of this log.*projections="?\[([^]]*)\]`)
 
 // An older copy of the log that has grown past its former length lacks events that were signed.
 func TestALogWithoutASignedEventIsReported(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	data := dataFolder(t)
 	first := start(t, data, "--engines=1")

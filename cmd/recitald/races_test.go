@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // atOnce runs n functions concurrently and waits for them.
@@ -31,9 +33,7 @@ func (c customer) tryNewKey(t *testing.T) (key customer, status int) {
 }
 
 func TestLimitsHoldForConcurrentCreations(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	s := start(t, dataFolder(t), "--address-rate=0", "--account-rate=free=0")
 
@@ -95,9 +95,7 @@ func TestLimitsHoldForConcurrentCreations(t *testing.T) {
 
 // Sessions opened before all sessions are revoked are refused, even if others are opened concurrently.
 func TestRevokingAllSessionsDuringSignIns(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	s := share(t)
 	const email = "crowd@example.org"

@@ -17,6 +17,7 @@ import (
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/internal/process/procfs/procfstest"
 	"github.com/recital-tts/recital/internal/testing/bintest"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // missing returns the missing parts in the reply of /ready_check, none if the instance is ready.
@@ -76,9 +77,7 @@ func TestWhileTheEventStoreIsAway(t *testing.T) {
 }
 
 func TestAFrozenInstanceAcceptsNoRevokedKey(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	on := outsideServices(t)
 	first, second := on.launchTwo(t)
@@ -104,9 +103,7 @@ func TestAFrozenInstanceAcceptsNoRevokedKey(t *testing.T) {
 
 // The backends of Postgres are stopped, so that queries hang.
 func TestWhilePostgresHangs(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	s := start(t, dataFolder(t))
 	c := s.operator()
@@ -136,9 +133,7 @@ func (c customer) usageKnown(t *testing.T) bool {
 }
 
 func TestAFullDiskIsReported(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	// given an event node on a small disk
 	data := dataFolder(t)
@@ -182,9 +177,7 @@ func TestAFullDiskIsReported(t *testing.T) {
 }
 
 func TestDrain(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	// given an instance with a stream in progress
 	s := start(t, dataFolder(t), "--drain-delay=3s")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // revokeKey revokes the key with itself.
@@ -30,9 +31,7 @@ func (c customer) asks(t *testing.T) int {
 }
 
 func TestStreamsEndWhenTheirKeyIsRevokedOnAnotherInstance(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	// given two sockets and a stream of a key
 	on := outsideServices(t)
@@ -85,9 +84,7 @@ func TestStreamsEndWhenTheirKeyIsRevokedOnAnotherInstance(t *testing.T) {
 }
 
 func TestARevokedKeyStaysRevokedWhenRecitaldStartsAgain(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	data := dataFolder(t)
 	s := start(t, data)

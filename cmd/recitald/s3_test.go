@@ -12,6 +12,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/providers/blobs/s3test"
 	"github.com/recital-tts/recital/internal/speech/audio"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // launchOn starts an instance with blobs in S3 and its own data folder.
@@ -25,9 +26,7 @@ func (on services) launchOn(t *testing.T, store *s3test.Server) *server {
 }
 
 func TestClipsInS3ArePlayedByEveryInstanceAndSpeechOutlivesTheStore(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	store := s3test.Start(t)
 	on := outsideServices(t)
@@ -94,9 +93,7 @@ func TestClipsInS3ArePlayedByEveryInstanceAndSpeechOutlivesTheStore(t *testing.T
 }
 
 func TestABackupIsRestoredIntoS3(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	// given a clip in S3, and one that was deleted after the backup
 	store, dir := s3test.Start(t), filepath.Join(t.TempDir(), "backup")

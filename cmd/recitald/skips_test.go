@@ -11,6 +11,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // spoil appends an event that no release can decode to a stream: of an unknown type, or with invalid metadata.
@@ -48,9 +49,7 @@ func (s *server) skip(event uuid.UUID) (said string) {
 
 // An older release meets such events after a newer one wrote them.
 func TestEventsThatCannotBeDecodedDoNotEndRecovery(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	// given an account with a clip, a closed account, and undecodable events in their streams
 	data := dataFolder(t)

@@ -15,6 +15,8 @@ import (
 	"unicode"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // soakClients is the number of concurrent clients.
@@ -29,9 +31,7 @@ func TestSoakSpeech(t *testing.T) {
 }
 
 func TestMixedRequestsLeaveNothingBehind(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	leaveNothingBehind(t, 15, 40)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/speech/audio/libav/libavtest"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // talk is a client of the socket route, in dialect 1.1 with timestamps.
@@ -219,9 +220,7 @@ func loudest(samples []float32) (peak float32) {
 }
 
 func TestSocketsAreFinishedWhenRecitaldStops(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	data := dataFolder(t)
 	s := start(t, data)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/process/procfs/procfstest"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // stop stops a process and its children, and waits until they are stopped.
@@ -25,9 +26,7 @@ func (p process) stop(t *testing.T) {
 }
 
 func TestACodecThatFailsInterruptsOnlyItsStreams(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	for name, fail := range map[string]func(process, *testing.T){"killed": process.kill, "stalled": process.stop} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -37,9 +36,7 @@ func TestACodecThatFailsInterruptsOnlyItsStreams(t *testing.T) {
 }
 
 func TestASocketReportsTheDeathOfItsCodec(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	// given a session with more audio than the kernel buffers for its client
 	s := start(t, dataFolder(t))
@@ -58,9 +55,7 @@ func TestASocketReportsTheDeathOfItsCodec(t *testing.T) {
 }
 
 func TestAStalledEngineDelaysOnlyItsJob(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	// given active clients on two engines
 	s, customers, whole, load := underLoad(t, "--engines=2")
@@ -83,9 +78,7 @@ func TestAStalledEngineDelaysOnlyItsJob(t *testing.T) {
 
 // The blizzard models have a separate engine. Without it the other models are served.
 func TestAnInstanceServesWithoutItsSecondEngine(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	// given a second engine that cannot be restarted
 	data := dataFolder(t)

@@ -13,14 +13,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/process/datafolder"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // systemctl start waits until recitald reports that it serves. The first start's API key is not printed to the journal,
 // which others may read.
 func TestSystemdWaitsUntilRequestsAreServed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	folder, err := os.MkdirTemp("", "systemd-") // a short path: that of a socket has at most 107 bytes
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(folder)) })

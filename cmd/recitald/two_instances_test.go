@@ -23,6 +23,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/events/eventnode"
 	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 var (
@@ -84,9 +85,7 @@ func TestTwoInstancesThatStartTogetherServeEachOthersWrites(t *testing.T) {
 }
 
 func TestAReadOnOneInstanceWaitsForAWriteOnTheOther(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	on := outsideServices(t)
 	first, second := on.launchTwo(t)

@@ -7,12 +7,11 @@ import (
 
 	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/speech/audio/libav/libavtest"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 func TestWordTimesFitTheAudio(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	s := share(t)
 	c := s.openAccount("indie")

@@ -28,6 +28,7 @@ import (
 	"github.com/recital-tts/recital/internal/providers/blobs"
 	"github.com/recital-tts/recital/internal/providers/blobs/blobtest"
 	"github.com/recital-tts/recital/internal/speech/audio"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 	"github.com/recital-tts/recital/internal/testing/proptest"
 )
 
@@ -307,9 +308,7 @@ func TestTheSameResultTwiceIsTwoClips(t *testing.T) {
 
 // A client that disconnects saves no clip, and pays as without one.
 func TestRepliesThatAreCutAreNotSaved(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	a := newArchive(t)
 	_, whole := a.save(a.Open("indie"), story)
 	proptest.Check(t, 4, func(rt *rapid.T) {

@@ -23,6 +23,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/speech/audio/codec"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 	"github.com/recital-tts/recital/internal/testing/proptest"
 )
 
@@ -153,9 +154,7 @@ func (s *studio) totalOf(id string) (total int64) {
 }
 
 func TestASessionSoundsTheSameInPiecesAndWhole(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	s := newStudio(t)
 	id := s.Open("enterprise")
 	for _, format := range audio.Formats() {
@@ -415,9 +414,7 @@ func TestASessionThatEndsAtAnyMoment(t *testing.T) {
 }
 
 func TestASlowListenerStopsTheSynthesis(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	s := newStudio(t)
 	id := s.Open("enterprise")
 	jobs := &counting{Engine: s.engines, real: 2}
@@ -631,9 +628,7 @@ func TestASessionEndsWithItsContext(t *testing.T) {
 // With a slow listener a flush is split into several reservations, so that none expires before it is settled. A
 // listener that is too slow for a single segment is disconnected.
 func TestASlowListenerNeverOutlivesItsReservation(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	s := newStudio(t)
 	id := s.Open("enterprise")
 	speak := func(longest, pause time.Duration) error {

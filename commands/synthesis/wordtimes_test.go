@@ -18,6 +18,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/speech/wordtimes"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 	"github.com/recital-tts/recital/internal/testing/proptest"
 )
 
@@ -75,9 +76,7 @@ func TestTheTimesOfAReplyCanBeReadWhenItHasEnded(t *testing.T) {
 
 // A client that disconnects can read the times of the part that it has paid for.
 func TestTheTimesOfACutReplyAreThoseOfWhatWasHandedOver(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	a := newArchive(t)
 	store := a.keepTimes()
 	account := a.Open("enterprise")

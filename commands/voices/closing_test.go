@@ -20,6 +20,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/todo"
 	"github.com/recital-tts/recital/internal/providers/blobs"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // history is a command that records its events.
@@ -113,9 +114,7 @@ func TestClosingAnAccountWithManyVoices(t *testing.T) {
 
 // After a crash while the voices of a closed account are erased, the next turn completes the erasure.
 func TestAClosingThatIsCutShortGoesOn(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	s := newStudio(t)
 	for at := 1; ; at++ {
 		for _, after := range commandstest.Sides(at) {

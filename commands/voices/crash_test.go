@@ -16,15 +16,14 @@ import (
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/voice"
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 	"github.com/recital-tts/recital/internal/testing/proptest"
 )
 
 // After a crash at any change in the log or the store, before or after it, while a voice is created, made, changed or
 // deleted: the to-dos result in a stable state, and in the deletion or outcome that was reported.
 func TestACrashAnywhereIsRepaired(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	s := newStudio(t)
 	account := s.Open("pro")
 	create := func(of voice.Type, length time.Duration) func(v *voices.Voices, id string) error {

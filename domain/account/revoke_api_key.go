@@ -1,8 +1,9 @@
 package account
 
 import (
-	"slices"
 	"time"
+
+	"github.com/recital-tts/recital/domain"
 )
 
 // RevokeAPIKey revokes a key permanently. The last key of an account can be revoked, too.
@@ -28,11 +29,11 @@ type DropAPIKey struct {
 
 // Decide returns no event for a key that the account does not have.
 func (c DropAPIKey) Decide(s State) ([]Event, error) {
-	i := slices.IndexFunc(s.Keys, func(k Key) bool { return k.Hash == c.Hash })
-	if i < 0 {
+	key, found := domain.First(s.Keys, func(k Key) bool { return k.Hash == c.Hash })
+	if !found {
 		return nil, nil
 	}
-	return []Event{revoked(s.Account, s.Keys[i], c.At)}, nil
+	return []Event{revoked(s.Account, key, c.At)}, nil
 }
 
 func revoked(account string, key Key, at time.Time) Event {

@@ -106,11 +106,11 @@ func (s State) Key(masked string) (Key, error) {
 	if s.Closed() {
 		return Key{}, ErrClosed
 	}
-	i := slices.IndexFunc(s.Keys, func(k Key) bool { return k.Masked == masked })
-	if i < 0 {
-		return Key{}, domain.Refuse(domain.NotFound, "There is no such API key")
+	key, found := domain.First(s.Keys, func(k Key) bool { return k.Masked == masked })
+	if !found {
+		return key, domain.Refuse(domain.NotFound, "There is no such API key")
 	}
-	return s.Keys[i], nil
+	return key, nil
 }
 
 // HasKey reports whether the account has the key with a hash.

@@ -6,7 +6,6 @@
 package alert
 
 import (
-	"maps"
 	"time"
 
 	"github.com/recital-tts/recital/domain"
@@ -75,20 +74,11 @@ type State struct {
 func Evolve(s State, event Event) State {
 	switch e := event.(type) {
 	case Raised:
-		s.Raised = with(s.Raised, e.Alert)
+		s.Raised = domain.With(s.Raised, e.Alert, true)
 	case Cleared:
-		s.Cleared = with(s.Cleared, e.Alert)
+		s.Cleared = domain.With(s.Cleared, e.Alert, true)
 	}
 	return s
-}
-
-func with(ids map[string]bool, id string) map[string]bool {
-	ids = maps.Clone(ids)
-	if ids == nil {
-		ids = map[string]bool{}
-	}
-	ids[id] = true
-	return ids
 }
 
 // Raise raises an alert. Raising it again has no effect.

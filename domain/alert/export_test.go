@@ -1,4 +1,4 @@
 package alert
 
-// Sentences are the sentences of alerts, by reason.
-var Sentences = sentences
+// Sentences has the words of alerts, by reason.
+var Sentences = words

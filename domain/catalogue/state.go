@@ -1,6 +1,10 @@
 package catalogue
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/recital-tts/recital/domain"
+)
 
 // State is the state of the catalogue: every price that was ever listed, oldest first.
 type State struct{ Listed []Listing }
@@ -13,11 +17,7 @@ type Listing struct {
 
 // Find returns a price that was ever listed.
 func (s State) Find(price string) (Listing, bool) {
-	i := s.index(price)
-	if i < 0 {
-		return Listing{}, false
-	}
-	return s.Listed[i], true
+	return domain.First(s.Listed, func(l Listing) bool { return l.ID == price })
 }
 
 func (s State) index(price string) int {

@@ -1,9 +1,10 @@
 package hosting
 
 import (
-	"maps"
 	"slices"
 	"time"
+
+	"github.com/recital-tts/recital/domain"
 )
 
 // Patience is how long a change may be under way before a crash is assumed.
@@ -38,29 +39,18 @@ func (v Variable) Rest(now time.Time) time.Duration {
 
 // Variable returns the variable in a project, given by its id.
 func (s State) Variable(config, project string) (Variable, bool) {
-	return s.find(func(v Variable) bool { return v.Config == config && v.Project == project })
+	return domain.First(s.Variables, func(v Variable) bool { return v.Config == config && v.Project == project })
 }
 
 func (s State) byHash(hash string) (Variable, bool) {
-	return s.find(func(v Variable) bool { return v.Hash == hash })
-}
-
-func (s State) find(is func(Variable) bool) (Variable, bool) {
-	if i := slices.IndexFunc(s.Variables, is); i >= 0 {
-		return s.Variables[i], true
-	}
-	return Variable{}, false
+	return domain.First(s.Variables, func(v Variable) bool { return v.Hash == hash })
 }
 
 // Evolve folds an event into the state.
 func Evolve(s State, event Event) State {
 	switch e := event.(type) {
 	case Connected:
-		s.Account, s.Connections = e.Account, maps.Clone(s.Connections)
-		if s.Connections == nil {
-			s.Connections = map[string]Connected{}
-		}
-		s.Connections[e.Config] = e
+		s.Account, s.Connections = e.Account, domain.With(s.Connections, e.Config, e)
 	case VariableBegun:
 		s.Variables = append(slices.Clip(s.Variables), Variable{VariableBegun: e, Since: e.At})
 	case VariableSet:

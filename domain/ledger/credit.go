@@ -1,6 +1,10 @@
 package ledger
 
-import "time"
+import (
+	"time"
+
+	"github.com/recital-tts/recital/domain"
+)
 
 // Limits of grants. MaxGrants bounds the size of a period's state, which includes the grants by operators.
 const (
@@ -32,12 +36,7 @@ func (s State) CreditLeft() int64 { return s.Credit - s.CreditSpent() - s.Carrie
 
 // GrantOf returns the grant with an id.
 func (s State) GrantOf(id string) (grant Credited, found bool) {
-	for _, g := range s.Grants {
-		if g.Grant == id {
-			return g, true
-		}
-	}
-	return Credited{}, false
+	return domain.First(s.Grants, func(g Credited) bool { return g.Grant == id })
 }
 
 // givenByOperators returns the number of grants by operators, excluding carried credit.

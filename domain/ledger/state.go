@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/plan"
 )
 
@@ -116,11 +117,7 @@ func (s State) withBilled(e OverageBilled) State {
 
 // OverageOn returns the overage on the terms of a version of the entitlement.
 func (s State) OverageOn(version int64) (overage Overage, found bool) {
-	i := slices.IndexFunc(s.Overages, func(o Overage) bool { return o.Version == version })
-	if i < 0 {
-		return Overage{}, false
-	}
-	return s.Overages[i], true
+	return domain.First(s.Overages, func(o Overage) bool { return o.Version == version })
 }
 
 func fromSnapshot(e SnapshotTaken) State {

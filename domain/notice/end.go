@@ -1,8 +1,9 @@
 package notice
 
 import (
-	"maps"
 	"time"
+
+	"github.com/recital-tts/recital/domain"
 )
 
 const (
@@ -42,20 +43,12 @@ func (s State) Exceeds(c Channel, account string) bool {
 func Evolve(s State, event Event) State {
 	switch e := event.(type) {
 	case Ended:
-		s.ended, s.counts = with(s.ended, place{e.Channel, e.Notice}, true), with(s.counts, e.Channel, s.counts[e.Channel]+1)
+		s.ended = domain.With(s.ended, place{e.Channel, e.Notice}, true)
+		s.counts = domain.With(s.counts, e.Channel, s.counts[e.Channel]+1)
 	case LimitReached:
-		s.reached = with(s.reached, e.Channel, true)
+		s.reached = domain.With(s.reached, e.Channel, true)
 	}
 	return s
-}
-
-func with[K comparable, V any](all map[K]V, key K, value V) map[K]V {
-	all = maps.Clone(all)
-	if all == nil {
-		all = map[K]V{}
-	}
-	all[key] = value
-	return all
 }
 
 // End records the outcome of a notice. Only the first outcome counts.

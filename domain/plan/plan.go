@@ -30,12 +30,11 @@ type Plan struct {
 
 // Lookup returns the plan of a type, or domain.Invalid.
 func Lookup(t Type) (Plan, error) {
-	for _, p := range All() {
-		if p.Type == t {
-			return p, nil
-		}
+	p, found := domain.First(All(), func(p Plan) bool { return p.Type == t })
+	if !found {
+		return p, domain.Refuse(domain.Invalid, "Unknown plan: it is one of free, indie, pro, premium or enterprise")
 	}
-	return Plan{}, domain.Refuse(domain.Invalid, "Unknown plan: it is one of free, indie, pro, premium or enterprise")
+	return p, nil
 }
 
 // All returns the plans from the smallest to the largest.

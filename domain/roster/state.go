@@ -55,11 +55,7 @@ func (s State) Count(of voice.Type) (n int) {
 
 // Place returns the place of a voice.
 func (s State) Place(id string) (Place, bool) {
-	i := slices.IndexFunc(s.Places, func(p Place) bool { return p.Voice == id })
-	if i < 0 {
-		return Place{}, false
-	}
-	return s.Places[i], true
+	return domain.First(s.Places, func(p Place) bool { return p.Voice == id })
 }
 
 // Evolve folds an event into the state.

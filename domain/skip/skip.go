@@ -71,22 +71,19 @@ func MayRevoke(stream string) bool {
 
 // Evolve returns the state after an event.
 func Evolve(s State, event Event) State {
-	skipped := maps.Clone(s.Skipped)
-	if skipped == nil {
-		skipped = map[string]Skip{}
-	}
 	switch e := event.(type) {
 	case EventSkipped:
-		skipped[e.Event] = Skip{EventSkipped: e}
+		s.Skipped = domain.With(s.Skipped, e.Event, Skip{EventSkipped: e})
 	case EventUnskipped:
-		delete(skipped, e.Event)
+		s.Skipped = maps.Clone(s.Skipped)
+		delete(s.Skipped, e.Event)
 	case SkipConfirmed:
-		if known, ok := skipped[e.Event]; ok {
+		if known, ok := s.Skipped[e.Event]; ok {
 			known.Confirmed = true
-			skipped[e.Event] = known
+			s.Skipped = domain.With(s.Skipped, e.Event, known)
 		}
 	}
-	return State{Skipped: skipped}
+	return s
 }
 
 // ErrNotSkipped refuses an event that is not skipped.

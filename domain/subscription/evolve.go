@@ -1,7 +1,6 @@
 package subscription
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -161,11 +160,7 @@ func (s State) foreseen(e ChangeScheduled) State {
 }
 
 func (s State) priced(of plan.Type, price string) State {
-	s.LastPrices = maps.Clone(s.LastPrices)
-	if s.LastPrices == nil {
-		s.LastPrices = map[plan.Type]string{}
-	}
-	s.LastPrices[of] = price
+	s.LastPrices = domain.With(s.LastPrices, of, price)
 	return s
 }
 

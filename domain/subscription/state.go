@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/plan"
 )
 
@@ -109,20 +110,12 @@ type Answered struct {
 
 // Answer returns the outcome of a request, and whether it is known.
 func (s State) Answer(request string) (Answered, bool) {
-	i := slices.IndexFunc(s.Answered, func(a Answered) bool { return a.Request == request })
-	if i < 0 {
-		return Answered{}, false
-	}
-	return s.Answered[i], true
+	return domain.First(s.Answered, func(a Answered) bool { return a.Request == request })
 }
 
 // Find returns a subscription.
 func (s State) Find(id string) (Subscription, bool) {
-	i := s.index(id)
-	if i < 0 {
-		return Subscription{}, false
-	}
-	return s.Subscriptions[i], true
+	return domain.First(s.Subscriptions, func(known Subscription) bool { return known.Subscription == id })
 }
 
 func (s State) index(id string) int {

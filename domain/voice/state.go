@@ -3,6 +3,8 @@ package voice
 import (
 	"slices"
 	"time"
+
+	"github.com/recital-tts/recital/domain"
 )
 
 // Phase is the progress of a voice, in the words of the interface.
@@ -64,11 +66,7 @@ func (s State) Needs(blob string) bool {
 
 // Find returns the analysis of the stretch of a recording that begins at an offset, in milliseconds.
 func (s State) Find(recording int, from int64) (Analysis, bool) {
-	i := slices.IndexFunc(s.Analyses, func(a Analysis) bool { return a.Recording == recording && a.From == from })
-	if i < 0 {
-		return Analysis{}, false
-	}
-	return s.Analyses[i], true
+	return domain.First(s.Analyses, func(a Analysis) bool { return a.Recording == recording && a.From == from })
 }
 
 // Evolve folds an event into the state.

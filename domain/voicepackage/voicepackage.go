@@ -92,8 +92,7 @@ func Evolve(s State, event Event) State {
 	case Removed:
 		s.Packages, s.Assigned = without(s, e.Voice), unassigned(s, e.Voice)
 	case Assigned:
-		s.Assigned = maps.Collect(maps.All(s.Assigned)) // a copy, and never nil
-		s.Assigned[e.System] = e.Voice
+		s.Assigned = domain.With(s.Assigned, e.System, e.Voice)
 		if e.Voice == "" {
 			delete(s.Assigned, e.System)
 		}

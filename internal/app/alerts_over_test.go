@@ -10,13 +10,12 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/domain/subscription"
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // The alert of an invoice ends when it is settled, and the alert of two subscriptions when one of them ends.
 func TestAlertsOfBillingEndByThemselves(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	cfg := config(t)
 	a := open(t, cfg)

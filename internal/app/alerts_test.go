@@ -20,6 +20,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventnode"
 	"github.com/recital-tts/recital/internal/events/eventnode/nodetest"
 	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // cluster is several instances on one log and one Postgres.
@@ -116,9 +117,7 @@ func (c *cluster) counted(instances ...instance) (sum int) {
 }
 
 func TestAPoisonEventRaisesOneAlert(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	// given two instances on one log
 	c := newCluster(t)

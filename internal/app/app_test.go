@@ -15,6 +15,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/app"
 	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 func TestTheWelcomeHasAddressesAndKey(t *testing.T) {
@@ -42,9 +43,7 @@ func TestTheWelcomeHasAddressesAndKey(t *testing.T) {
 }
 
 func TestMinPositionOverHTTP(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	cfg := config(t)
 	a := open(t, cfg)
@@ -120,9 +119,7 @@ func isLate(status int, body []byte) bool {
 }
 
 func TestAFolderWithALongPath(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	cfg := config(t)
 	t.Setenv("TMPDIR", cfg.DataDir) // for the sockets
 	cfg.DataDir = filepath.Join(cfg.DataDir, strings.Repeat("deep/", 30))
@@ -131,9 +128,7 @@ func TestAFolderWithALongPath(t *testing.T) {
 }
 
 func TestTheSecretsSurviveARestart(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	cfg := config(t)
 	read := func() (all []string) {
@@ -152,9 +147,7 @@ func TestTheSecretsSurviveARestart(t *testing.T) {
 }
 
 func TestAFailedOpenHasAReasonAndLeavesNoProcess(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	for _, c := range []struct {
 		name   string
 		change func(t *testing.T, cfg *app.Config)
@@ -221,9 +214,7 @@ func TestAFailedOpenHasAReasonAndLeavesNoProcess(t *testing.T) {
 }
 
 func TestASecondRecitaldOnOneFolderIsRefused(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	cfg := config(t)
 	first := open(t, cfg)

@@ -60,7 +60,7 @@ func BenchmarkGetAccount(b *testing.B) {
 	cfg := config(b)
 	cfg.Postgres = pgtest.URL(b)
 	a := open(b, cfg)
-	pool, err := postgres.Open(b.Context(), cfg.Postgres)
+	pool, err := postgres.NewPool(b.Context(), cfg.Postgres, "")
 	require.NoError(b, err)
 	b.Cleanup(pool.Close)
 

@@ -64,7 +64,7 @@ func populate(b *testing.B, accounts int) *population {
 		writing.Go(func() error { return writeAccount(b, log, registry, fmt.Sprintf("%032x", i), key, cookie) })
 	}
 	require.NoError(b, writing.Wait())
-	pool, err := postgres.Open(b.Context(), p.cfg.Postgres)
+	pool, err := postgres.NewPool(b.Context(), p.cfg.Postgres, "")
 	require.NoError(b, err)
 	defer pool.Close()
 	for shown := 0; shown < accounts; time.Sleep(100 * time.Millisecond) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/internal/app"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // status returns the status of a request with a key.
@@ -28,9 +29,7 @@ func status(t *testing.T, a *app.App, method, path, key string) int {
 }
 
 func TestARepeatedKeyIsCached(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	cfg := config(t)
 	a := open(t, cfg)
@@ -49,9 +48,7 @@ func TestARepeatedKeyIsCached(t *testing.T) {
 }
 
 func TestTheOperatorsRevokedKeyStaysRevoked(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	// given a key that was revoked
 	cfg := config(t)
@@ -84,9 +81,7 @@ func TestTheOperatorsRevokedKeyStaysRevoked(t *testing.T) {
 }
 
 func TestTheLimitsOfSocketsAreConfigurable(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	for name, c := range map[string]struct {
 		set  func(*app.Config)

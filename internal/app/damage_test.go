@@ -19,6 +19,7 @@ import (
 	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // openAlert is an alert at the admin address.
@@ -214,9 +215,7 @@ func TestOutagesAreInTheDamageReport(t *testing.T) {
 }
 
 func TestAStoppedReadModelIsInTheDamageReport(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	// given two instances, and an undecodable event
 	c := newCluster(t)
@@ -311,9 +310,7 @@ func (c *cluster) reservation() (id string) {
 }
 
 func TestAlertsOfEarlierReleases(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	// given open alerts: of an item that is done, of a generation that is gone, and one that only a person can clear
 	c := newCluster(t)
@@ -344,9 +341,7 @@ func TestAlertsOfEarlierReleases(t *testing.T) {
 }
 
 func TestAnItemThatStaysOnTheListKeepsItsAlert(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	c := newCluster(t)
 	c.shared.AlertEvery = 20 * time.Millisecond
@@ -361,9 +356,7 @@ func TestAnItemThatStaysOnTheListKeepsItsAlert(t *testing.T) {
 }
 
 func TestAPaymentProviderThatIsDownIsInTheDamageReport(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	c := newCluster(t)
 	c.shared.AlertEvery, c.shared.Reconcile = 20*time.Millisecond, time.Second

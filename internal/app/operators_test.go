@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 func TestEachPersonInATokenFileHasATokenOfTheirOwn(t *testing.T) {
@@ -52,9 +54,7 @@ func TestEachPersonInATokenFileHasATokenOfTheirOwn(t *testing.T) {
 // The cookie of an operator's browser is valid after a restart of the instance, and invalid after the token is
 // replaced.
 func TestAnOperatorsBrowserIsSignedInUntilItsTokenIsReplaced(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	cfg := config(t)
 	cfg.OperatorTokenFile = filepath.Join(t.TempDir(), "people")
 	people := func(ada, bob string) {

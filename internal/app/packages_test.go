@@ -14,6 +14,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/speech/neural/neuraltest"
 	"github.com/recital-tts/recital/internal/speech/voicepack"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // operator is a client of both addresses of a recitald.
@@ -60,9 +61,7 @@ func (o operator) speak(voice, more string) (*http.Response, []byte) {
 }
 
 func TestAnInstalledVoiceSpeaks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	cfg := config(t)
 	library := neuraltest.Runtime(t)
 	a := open(t, cfg)

@@ -16,6 +16,7 @@ import (
 	"github.com/recital-tts/recital/internal/app"
 	"github.com/recital-tts/recital/internal/providers/payments"
 	"github.com/recital-tts/recital/internal/standins/sandbox"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // createCustomer creates a customer of the payment provider.
@@ -56,9 +57,7 @@ func TestModeDevStartsAPaymentSandbox(t *testing.T) {
 
 // Two instances of a service share one provider.
 func TestASecondInstanceUsesTheSandboxOfTheFirst(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	cfg := config(t)
 	first := open(t, cfg)
 	other := config(t)
@@ -86,9 +85,7 @@ func firstEvent(t *testing.T, a *app.App) string {
 }
 
 func TestTheProvidersSecretsAreReadFromFiles(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	folder := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(folder, name)

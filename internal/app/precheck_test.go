@@ -11,13 +11,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // A recording is received, decoded and measured, and not stored.
 func TestARecordingIsPrechecked(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	cfg := config(t)
 	a := open(t, cfg)
 	key := secret(t, cfg, "dev-api-key")

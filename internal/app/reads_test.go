@@ -10,18 +10,17 @@ import (
 
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/process/postgres"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 func TestANamedClipIsNeverReportedMissing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	// given read models that do not advance
 	c := newCluster(t)
 	one := c.open(c.shared)
 	one.awaitReady(t)
-	pool, err := postgres.Open(t.Context(), c.shared.Postgres)
+	pool, err := postgres.NewPool(t.Context(), c.shared.Postgres, "")
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	lock, err := pool.Begin(t.Context())

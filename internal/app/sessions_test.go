@@ -18,6 +18,7 @@ import (
 	"github.com/recital-tts/recital/commands/sessions"
 	"github.com/recital-tts/recital/domain/session"
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // browser is a client that is signed in.
@@ -240,9 +241,7 @@ func (c *cluster) types(t *testing.T, stream string) (types []string) {
 }
 
 func TestAnOldSecretIsReplacedAndUseIsNotedOnce(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	c := newCluster(t)
 	here := c.open(c.shared)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // act sends an operator's request with a reason to the admin address.
@@ -84,9 +85,7 @@ func (c *cluster) broken(stream string) (id uuid.UUID) {
 }
 
 func TestASkippedEventHidesNoRevocation(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	for name, spoil := range map[string]func(c *cluster, stream string) uuid.UUID{
 		"of an unknown type": func(c *cluster,
 			stream string) uuid.UUID {

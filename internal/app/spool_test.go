@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/app"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // headOf requests speech on a new connection and reads only the head of the reply.
@@ -59,9 +60,7 @@ func heap() int64 {
 }
 
 func TestSlowReadersOfLargeRepliesHoldNoMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	// given a recitald
 	cfg := config(t)
 	a := open(t, cfg)
@@ -97,9 +96,7 @@ func TestSlowReadersOfLargeRepliesHoldNoMemory(t *testing.T) {
 
 // Even with a short limit, a reply is cut and settled before its reservation may expire.
 func TestAReplyThatIsCutIsSettledBeforeItsReservationExpires(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	cfg := config(t)
 	cfg.LongestStream = 5 * time.Second
 	a := open(t, cfg)

@@ -13,6 +13,7 @@ import (
 	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // openedSoThat returns an opening time for an account with the given period end.
@@ -29,9 +30,7 @@ func openedSoThat(t *testing.T, end time.Time) time.Time {
 }
 
 func TestCreditIsCarriedOverWhenAPeriodEnds(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	// given a running recitald, and accounts with periods that are about to end
 	cfg := config(t)

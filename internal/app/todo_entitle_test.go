@@ -14,13 +14,12 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/domain/subscription"
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // The account and its periods follow the subscription's stream automatically, and usage beyond the plan is billed.
 func TestAnAccountAndItsPeriodsFollowTheSubscription(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	// given a running recitald, and a free account that uses its period
 	cfg := config(t)

@@ -15,6 +15,7 @@ import (
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/app"
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // patience and pause are for waits on a busy machine. No test depends on times.
@@ -24,9 +25,7 @@ const (
 )
 
 func TestAnUnsettledReservationExpiresWhenItIsDue(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	// given a running recitald
 	cfg := config(t)

@@ -10,6 +10,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/speech/enginetest"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // pauses are the milliseconds at speed 1 in docs/speech-parameters.md.
@@ -39,9 +40,7 @@ func pauses() map[string]float64 {
 
 // All engines and ways of speaking have the pauses of the table, which scale with the speed.
 func TestPausesAreThoseOfTheTable(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	speaker := speech.NewSpeaker(openPool(t, 2)).WithSecondEngine(openFlite(t, 2))
 	for text, want := range pauses() {
 		for _, r := range []speech.Request{

@@ -16,6 +16,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/mastering"
 	"github.com/recital-tts/recital/internal/speech/worker"
 	"github.com/recital-tts/recital/internal/speech/worker/workertest"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // fullScale is the highest possible sample.
@@ -133,9 +134,7 @@ func eachCase(visit func(what string, r speech.Request)) {
 // No voice is clipped, in any language and any way of speaking: neither by its engine, nor by the amplification, nor by
 // the conversion to another rate.
 func TestNoSampleIsClipped(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	first, second := &level{Engine: openPool(t, 2)}, &level{Engine: openFlite(t, 2)}
 	speaker, encoders := speech.NewSpeaker(first).WithSecondEngine(second), openEncoders(t)
 	for name, setting := range settings() {
@@ -172,9 +171,7 @@ func TestAllVoicesAreEquallyLoud(t *testing.T) {
 }
 
 func TestAllSpeedsAreEquallyLoud(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	speaker := speech.NewSpeaker(openPool(t, 2)).WithSecondEngine(openFlite(t, 2))
 	for _, language := range []string{"en-us", "de", "ru", "vi"} {
 		for _, model := range []string{speech.ModelAurora, speech.ModelBlizzard} {
@@ -212,9 +209,7 @@ func TestTheTimbreOfAVoiceIsHeard(t *testing.T) {
 
 // The engines' own speeds depend on the text; the length of the audio does not.
 func TestSpeedIsExact(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	speaker := speech.NewSpeaker(openPool(t, 2)).WithSecondEngine(openFlite(t, 2))
 	texts := map[string]string{"Hello there. How are you?": "en-us", "Yes.": "en-us", report("vi"): "vi"}
 	if !testing.Short() {

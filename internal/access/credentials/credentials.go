@@ -239,51 +239,47 @@ func (w *Watcher) Watch(c Credential, opened time.Time, revoked func()) (stop fu
 
 // revoke ends the WebSockets and streams of a credential.
 func (w *Watcher) revoke(c Credential) {
-	w.mu.Lock()
-	w.watches.revoked.Add(c, struct{}{})
-	ended := w.watches.take(c.Account, func(of *watch) bool { return of.credential == c })
-	w.mu.Unlock()
-	notify(ended)
+	w.endWatches(func(all *watches) []*watch {
+		all.revoked.Add(c, struct{}{})
+		return all.take(c.Account, func(of *watch) bool { return of.credential == c })
+	})
 }
 
 // revokeAll ends the WebSockets and streams of an account.
 func (w *Watcher) revokeAll(account string) {
-	w.mu.Lock()
-	ended := w.watches.take(account, func(*watch) bool { return true })
-	w.mu.Unlock()
-	notify(ended)
+	w.endWatches(func(all *watches) []*watch { return all.take(account, func(*watch) bool { return true }) })
 }
 
 // Recheck ends the WebSockets and streams of credentials that a skipped event may have revoked.
 func (w *Watcher) Recheck() {
-	w.mu.Lock()
-	var ended []*watch
-	for account := range w.watches.of {
-		ended = append(ended, w.watches.take(account, func(of *watch) bool { return w.unconfirmed(of.credential) })...)
-	}
-	w.mu.Unlock()
-	notify(ended)
+	w.endWatches(func(all *watches) []*watch {
+		return all.takeOfAll(func(of *watch) bool { return w.unconfirmed(of.credential) })
+	})
 }
 
 // revokeSessions ends the WebSockets and streams of an account's sessions that were opened until a time.
 func (w *Watcher) revokeSessions(account string, until time.Time) {
-	w.mu.Lock()
-	w.watches.until.Add(account, until)
-	ended := w.watches.take(account, func(of *watch) bool { return of.openedBy(until) })
-	w.mu.Unlock()
-	notify(ended)
+	w.endWatches(func(all *watches) []*watch {
+		all.until.Add(account, until)
+		return all.take(account, func(of *watch) bool { return of.openedBy(until) })
+	})
 }
 
 // revokeSession ends the WebSockets and streams of a session of an unknown account.
 func (w *Watcher) revokeSession(id string) {
+	w.endWatches(func(all *watches) []*watch {
+		return all.takeOfAll(func(of *watch) bool { return of.credential.Kind == Session && of.credential.Name == id })
+	})
+}
+
+// endWatches calls revoked for the watches that take returns. It is called without the mutex, which take needs.
+func (w *Watcher) endWatches(take func(*watches) []*watch) {
 	w.mu.Lock()
-	var ended []*watch
-	for account := range w.watches.of {
-		ended = append(ended,
-			w.watches.take(account, func(of *watch) bool { return of.credential == Credential{account, Session, id} })...)
-	}
+	ended := take(w.watches)
 	w.mu.Unlock()
-	notify(ended)
+	for _, watch := range ended {
+		watch.revoked()
+	}
 }
 
 // revive forgets a revocation, because a new key has the masked form of the revoked one.
@@ -291,12 +287,6 @@ func (w *Watcher) revive(c Credential) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.watches.revoked.Remove(c)
-}
-
-func notify(ended []*watch) {
-	for _, watch := range ended {
-		watch.revoked()
-	}
 }
 
 func (w *watches) add(watching *watch) {
@@ -324,6 +314,13 @@ func (w *watches) remove(watching *watch) {
 func (w *watches) ended(watching *watch) bool {
 	until, some := w.until.Get(watching.credential.Account)
 	return w.revoked.Contains(watching.credential) || some && watching.openedBy(until)
+}
+
+func (w *watches) takeOfAll(ends func(*watch) bool) (taken []*watch) {
+	for account := range w.of {
+		taken = append(taken, w.take(account, ends)...)
+	}
+	return taken
 }
 
 func (w *watches) take(account string, ends func(*watch) bool) (taken []*watch) {

@@ -14,6 +14,7 @@ import (
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/internal/access/credentials"
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 	"github.com/recital-tts/recital/internal/testing/proptest"
 )
 
@@ -34,9 +35,7 @@ func (d dawdling) State(ctx context.Context, id string) (account.State, eventlog
 // Whatever the order of look-ups, changes and revocations: each look-up finds a key that was created before it, unless
 // it was revoked before it.
 func TestNoLookUpFindsARevokedKey(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	w := newWorld(t)
 	proptest.Check(t, 4, func(r *rapid.T) {
 		config := w.strictly()

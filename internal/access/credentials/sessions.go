@@ -2,7 +2,6 @@ package credentials
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/recital-tts/recital/domain"
@@ -109,22 +108,21 @@ func (w *Watcher) FindKey(ctx context.Context, hash string) (Verified, error) {
 func (w *Watcher) readKey(ctx context.Context, id, hash string) (Verified, error) {
 	stream := account.Stream(id)
 	r := w.begin(stream)
+	var read *entry
+	defer func() { w.end(r, read) }()
 	state, revision, err := w.cfg.Accounts.State(ctx, id)
-	i := slices.IndexFunc(state.Keys, func(k account.Key) bool { return k.Hash == hash })
+	key, known := domain.First(state.Keys, func(k account.Key) bool { return k.Hash == hash })
 	switch {
 	case err != nil:
-		w.end(r, nil)
 		return Verified{}, failed("an API key", err)
 	case w.cfg.Unconfirmed(stream):
-		w.end(r, nil)
 		return Verified{}, errUnconfirmed
-	case i < 0 || state.Closed():
-		w.end(r, nil)
+	case !known || state.Closed():
 		return Verified{}, ErrUnknownKey
 	}
-	found := Verified{Credential: Credential{Account: id, Kind: APIKey, Name: state.Keys[i].Masked},
+	found := Verified{Credential: Credential{Account: id, Kind: APIKey, Name: key.Masked},
 		Entitlement: state.Entitlement, Operator: state.Operator}
-	w.end(r, &entry{Verified: found, key: apikey.Stream(hash), read: []version{{stream, revision}}})
+	read = &entry{Verified: found, key: apikey.Stream(hash), read: []version{{stream, revision}}}
 	return found, nil
 }
 

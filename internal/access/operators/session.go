@@ -5,10 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/recital-tts/recital/domain"
 )
 
 // SessionLength is the length of an operator's browser session.
@@ -61,11 +62,7 @@ func (s *Sessions) Find(cookie string, now time.Time) (Session, bool) {
 const separator = "~"
 
 func (s *Sessions) tokenOf(holder string) (Token, bool) {
-	i := slices.IndexFunc(s.tokens, func(t Token) bool { return t.Name == holder })
-	if i < 0 {
-		return Token{}, false
-	}
-	return s.tokens[i], true
+	return domain.First(s.tokens, func(t Token) bool { return t.Name == holder })
 }
 
 func (s *Sessions) authenticate(of Token, end string) string {

@@ -10,10 +10,7 @@ import (
 	"iter"
 	"os"
 	"slices"
-	"strings"
 	"time"
-
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/recital-tts/recital/internal/providers/blobs"
 )
@@ -36,26 +33,18 @@ type Fetch func(address blobs.Address) (io.ReadCloser, error)
 // WriteBlobs copies the listed blobs that are not in the backup. A blob that is missing from the store is kept in the
 // backup for a while, in case it was lost there, and then removed. after is called with each blob that was examined.
 func (r *Run) WriteBlobs(fetch Fetch, keep time.Duration, after func(blob Blob, copied bool)) error {
-	out, err := r.folder.create(fmt.Sprintf("blobs/%06d.zst", r.draft.Run))
+	out, err := r.folder.createPacked(fmt.Sprintf("blobs/%06d.zst", r.draft.Run))
 	if err != nil {
 		return err
 	}
 	defer out.discard()
-	packed, err := zstd.NewWriter(out, zstd.WithEncoderConcurrency(1))
-	if err != nil {
-		return fmt.Errorf("writing the list of blobs: %w", err)
-	}
-	defer packed.Close()
 	former, stop := iter.Pull2(r.folder.Blobs(r.former))
 	defer stop()
-	s := &sweep{run: r, fetch: fetch, keep: keep, after: after, to: json.NewEncoder(packed), former: former}
+	s := &sweep{run: r, fetch: fetch, keep: keep, after: after, to: json.NewEncoder(out), former: former}
 	for n := range shards {
 		if err := s.shard(shardName(n)); err != nil {
 			return err
 		}
-	}
-	if err := packed.Close(); err != nil {
-		return fmt.Errorf("writing the list of blobs: %w", err)
 	}
 	r.draft.Stored = s.total
 	r.draft.Blobs, err = out.finish()
@@ -121,25 +110,14 @@ func (s *sweep) known(shard string) (map[blobs.Address]Blob, error) {
 
 // removeLeftovers removes the unfinished files of a killed run. Finished files are reused by present.
 func (s *sweep) removeLeftovers(shard string, known map[blobs.Address]Blob, listed []Blob) error {
-	entries, err := os.ReadDir(s.run.folder.path("blobs/" + shard))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("cleaning the backup up: %w", err)
-	}
 	wanted := make(map[blobs.Address]bool, len(listed))
 	for _, blob := range listed {
 		wanted[blob.Address] = true
 	}
-	for _, entry := range entries {
-		address := blobs.Address(strings.TrimSuffix(entry.Name(), unfinished))
-		_, kept := known[address]
-		if !isUnfinished(entry.Name()) && (kept || wanted[address]) {
-			continue
-		}
-		if err := os.Remove(s.run.folder.path("blobs/" + shard + "/" + entry.Name())); err != nil {
-			return fmt.Errorf("cleaning the backup up: %w", err)
-		}
-	}
-	return nil
+	return s.run.folder.clean("blobs/"+shard, func(name string) bool {
+		_, had := known[blobs.Address(name)]
+		return had || wanted[blobs.Address(name)]
+	})
 }
 
 // present copies a blob of the store unless the backup has it. Blobs never change.
@@ -231,17 +209,12 @@ func (f *Folder) Blobs(m Manifest) iter.Seq2[Blob, error] {
 }
 
 func (f *Folder) list(m Manifest, yield func(Blob, error) bool) error {
-	from, err := os.Open(f.path(m.Blobs.File))
+	from, err := f.unpack(m.Blobs.File)
 	if err != nil {
 		return err
 	}
 	defer from.Close()
-	packed, err := zstd.NewReader(from, zstd.WithDecoderConcurrency(1))
-	if err != nil {
-		return err
-	}
-	defer packed.Close()
-	for lines := json.NewDecoder(bufio.NewReader(packed)); ; {
+	for lines := json.NewDecoder(bufio.NewReader(from)); ; {
 		var blob Blob
 		err := lines.Decode(&blob)
 		if errors.Is(err, io.EOF) {

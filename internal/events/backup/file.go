@@ -15,6 +15,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/recital-tts/recital/internal/process/datafolder"
 	"github.com/recital-tts/recital/internal/providers/blobs"
 )
 
@@ -69,7 +72,7 @@ func (w *file) finish() (Part, error) {
 		err = os.Rename(w.to.Name(), w.folder.path(w.name))
 	}
 	if err == nil {
-		err = syncFolder(filepath.Dir(w.to.Name()))
+		err = datafolder.Sync(filepath.Dir(w.to.Name()))
 	}
 	if err != nil {
 		return part, fmt.Errorf("writing %s: %w", w.name, err)
@@ -77,6 +80,64 @@ func (w *file) finish() (Part, error) {
 	w.done = true
 	return part, w.to.Close()
 }
+
+// packed is an unfinished file with compressed content.
+type packed struct {
+	*zstd.Encoder
+	file *file
+}
+
+func (f *Folder) createPacked(name string) (*packed, error) {
+	out, err := f.create(name)
+	if err != nil {
+		return nil, err
+	}
+	encoder, err := zstd.NewWriter(out, zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		out.discard()
+		return nil, fmt.Errorf("writing %s: %w", name, err)
+	}
+	return &packed{encoder, out}, nil
+}
+
+// finish flushes the compression and finishes the file.
+func (p *packed) finish() (Part, error) {
+	if err := p.Close(); err != nil {
+		return Part{}, fmt.Errorf("writing %s: %w", p.file.name, err)
+	}
+	return p.file.finish()
+}
+
+// discard removes an unfinished file.
+func (p *packed) discard() {
+	_ = p.Close() // closing again has no effect
+	p.file.discard()
+}
+
+// unpacked is the content of a compressed file.
+type unpacked struct {
+	*zstd.Decoder
+	from *os.File
+}
+
+// Close implements io.Closer.
+func (u unpacked) Close() error { u.Decoder.Close(); return u.from.Close() }
+
+// unpack opens a compressed file. Its memory is bounded, because a backup may come from a stranger.
+func (f *Folder) unpack(name string) (io.ReadCloser, error) {
+	from, err := os.Open(f.path(name))
+	if err != nil {
+		return nil, err
+	}
+	decoder, err := zstd.NewReader(from, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxWindow))
+	if err != nil {
+		return nil, errors.Join(err, from.Close())
+	}
+	return unpacked{decoder, from}, nil
+}
+
+// maxWindow bounds the memory for reading a compressed file, in bytes.
+const maxWindow = 64 << 20
 
 // reread advises the system to read from the disk rather than from its cache.
 func reread(file *os.File, part Part) error {
@@ -125,15 +186,6 @@ func (f *Folder) check(part Part) error {
 		return fmt.Errorf("%s %w", part.File, err)
 	}
 	return nil
-}
-
-// syncFolder makes the names in a folder durable.
-func syncFolder(path string) error {
-	folder, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
 }
 
 // measure describes a complete file.

@@ -16,7 +16,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -101,28 +100,29 @@ func (f *Folder) path(name string) string { return filepath.Join(f.dir, filepath
 
 // removeAllBut removes leftovers of crashes and earlier runs from a folder, except the files to keep.
 func (f *Folder) removeAllBut(folder string, keep ...Part) error {
-	entries, err := os.ReadDir(f.path(folder))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("cleaning the backup up: %w", err)
-	}
 	kept := map[string]bool{}
 	for _, part := range keep {
 		kept[part.File] = true
 	}
+	return f.clean(folder, func(name string) bool { return kept[folder+"/"+name] })
+}
+
+// clean removes the files from a folder that are not kept.
+func (f *Folder) clean(folder string, kept func(name string) bool) error {
+	entries, err := os.ReadDir(f.path(folder))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("cleaning the backup up: %w", err)
+	}
 	for _, entry := range entries {
-		name := folder + "/" + entry.Name()
-		if entry.IsDir() || kept[name] {
+		if entry.IsDir() || kept(entry.Name()) {
 			continue
 		}
-		if err := os.Remove(f.path(name)); err != nil {
+		if err := os.Remove(f.path(folder + "/" + entry.Name())); err != nil {
 			return fmt.Errorf("cleaning the backup up: %w", err)
 		}
 	}
 	return nil
 }
-
-// isUnfinished reports whether a file was being written when a run was killed.
-func isUnfinished(name string) bool { return strings.HasSuffix(name, unfinished) }
 
 // KeyringName is the name of the copy of the keyring that a restore leaves in a data folder. recitald imports it at its
 // start.

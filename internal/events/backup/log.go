@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
-
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/logcopy"
@@ -15,9 +12,6 @@ import (
 
 // partSize is the size at which a part of the log ends, in bytes.
 const partSize = 64 << 20
-
-// maxWindow bounds the memory for reading a part, in bytes, because a part may come from a stranger.
-const maxWindow = 64 << 20
 
 // WriteLog writes the events of a stream of records into parts of the log, and notes each part in the draft as soon as
 // it is complete, so that the next run continues after it if this one crashes or the stream is cut. after is called
@@ -54,23 +48,18 @@ func (r *Run) writePart(from *logcopy.Reader, after func(eventlog.Recorded)) (mo
 		return false, err
 	}
 	name := fmt.Sprintf("log/%06d.zst", len(r.draft.Log)+1)
-	out, err := r.folder.create(name)
+	out, err := r.folder.createPacked(name)
 	if err != nil {
 		return false, err
 	}
 	defer out.discard()
-	packed, err := zstd.NewWriter(out, zstd.WithEncoderConcurrency(1))
-	if err != nil {
-		return false, fmt.Errorf("writing %s: %w", name, err)
-	}
-	defer packed.Close()
-	records, err := logcopy.NewWriter(packed, logcopy.Header{Identity: r.draft.Identity(), After: last})
+	records, err := logcopy.NewWriter(out, logcopy.Header{Identity: r.draft.Identity(), After: last})
 	if err != nil {
 		return false, err
 	}
 	var events uint64
 	var cut error
-	for out.size < partSize {
+	for out.file.size < partSize {
 		event, err := from.Next()
 		if err != nil {
 			cut = err
@@ -83,8 +72,8 @@ func (r *Run) writePart(from *logcopy.Reader, after func(eventlog.Recorded)) (mo
 		after(event)
 	}
 	if events > 0 {
-		if err := errors.Join(records.End(), packed.Close()); err != nil {
-			return false, fmt.Errorf("writing %s: %w", name, err)
+		if err := records.End(); err != nil {
+			return false, err
 		}
 		if err := r.note(out, events, last); err != nil {
 			return false, err
@@ -97,7 +86,7 @@ func (r *Run) writePart(from *logcopy.Reader, after func(eventlog.Recorded)) (mo
 }
 
 // note adds a part to the draft.
-func (r *Run) note(out *file, events uint64, last eventlog.Position) error {
+func (r *Run) note(out *packed, events uint64, last eventlog.Position) error {
 	part, err := out.finish()
 	if err != nil {
 		return err
@@ -133,19 +122,13 @@ func (f *Folder) Events(m Manifest) iter.Seq2[eventlog.Recorded, error] {
 
 func (f *Folder) partEvents(m Manifest, part Part, after eventlog.Position) iter.Seq2[eventlog.Recorded, error] {
 	return func(yield func(eventlog.Recorded, error) bool) {
-		from, err := os.Open(f.path(part.File))
+		from, err := f.unpack(part.File)
 		if err != nil {
 			yield(eventlog.Recorded{}, err)
 			return
 		}
 		defer from.Close()
-		packed, err := zstd.NewReader(from, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxWindow))
-		if err != nil {
-			yield(eventlog.Recorded{}, err)
-			return
-		}
-		defer packed.Close()
-		records, err := logcopy.NewReader(packed)
+		records, err := logcopy.NewReader(from)
 		if err == nil && (records.Header().Identity != m.Identity() || records.Header().After != after) {
 			err = fmt.Errorf("%w: it does not follow the part before it", ErrDamaged)
 		}

@@ -8,8 +8,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/recital-tts/recital/internal/access/keyring"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/process/release"
@@ -56,25 +54,17 @@ func (r *Run) Fresh() bool { return len(r.draft.Log) == 0 }
 
 // WriteKeyring writes a complete copy of the keyring.
 func (r *Run) WriteKeyring(from io.Reader) error {
-	out, err := r.folder.create(fmt.Sprintf("keyring/%06d.zst", r.draft.Run))
+	out, err := r.folder.createPacked(fmt.Sprintf("keyring/%06d.zst", r.draft.Run))
 	if err != nil {
 		return err
 	}
 	defer out.discard()
-	packed, err := zstd.NewWriter(out, zstd.WithEncoderConcurrency(1))
-	if err != nil {
-		return fmt.Errorf("copying the keyring: %w", err)
-	}
-	defer packed.Close()
-	copied, err := keyring.NewCopyReader(io.TeeReader(from, packed))
+	copied, err := keyring.NewCopyReader(io.TeeReader(from, out))
 	for err == nil {
 		_, err = copied.Next()
 	}
 	if !errors.Is(err, io.EOF) {
 		return err
-	}
-	if err := packed.Close(); err != nil {
-		return fmt.Errorf("copying the keyring: %w", err)
 	}
 	r.draft.Keyring, err = out.finish()
 	return err
@@ -82,23 +72,12 @@ func (r *Run) WriteKeyring(from io.Reader) error {
 
 // Keyring opens the copy of the keyring.
 func (f *Folder) Keyring(m Manifest) (io.ReadCloser, error) {
-	from, err := os.Open(f.path(m.Keyring.File))
+	copied, err := f.unpack(m.Keyring.File)
 	if err != nil {
 		return nil, fmt.Errorf("opening the copy of the keyring: %w", err)
 	}
-	packed, err := zstd.NewReader(from, zstd.WithDecoderConcurrency(1))
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("opening the copy of the keyring: %w", err), from.Close())
-	}
-	return unpacked{packed, from}, nil
+	return copied, nil
 }
-
-type unpacked struct {
-	*zstd.Decoder
-	from *os.File
-}
-
-func (u unpacked) Close() error { u.Decoder.Close(); return u.from.Close() }
 
 // Commit makes the run the backup, in one step, and removes files that are no longer part of it. Most important are
 // earlier copies of the keyring, because they hold keys that have been destroyed since.

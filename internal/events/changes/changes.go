@@ -223,13 +223,11 @@ type Stream struct {
 // Next waits for changes and returns them in the order of their positions. After a quiet time it returns none. If it
 // returns a position, the client can resume there without missing a change.
 func (s *Stream) Next(ctx context.Context, quiet time.Duration) ([]Change, *eventlog.Position, error) {
-	patience := time.NewTimer(quiet)
-	defer patience.Stop()
 	select {
 	case <-ctx.Done():
 		return nil, nil, context.Cause(ctx)
 	case <-s.ready:
-	case <-patience.C:
+	case <-time.After(quiet):
 	}
 	changes, position := s.take()
 	return changes, position, nil

@@ -135,10 +135,7 @@ func newAppendRequest(options *streams.AppendReq_Options) (*request, error) {
 	if err != nil {
 		return nil, err
 	}
-	if options.GetExpectedStreamRevision() == nil {
-		return nil, errNoExpectation
-	}
-	expected, err := parseExpectation(options)
+	expected, err := parseExpectation(options, options.GetExpectedStreamRevision() != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -158,18 +155,20 @@ func writableStream(identifier *shared.StreamIdentifier) (string, error) {
 	return string(name), nil
 }
 
-var errNoExpectation = invalidArgument("the expected revision is missing")
-
 // expectedRevision is implemented by the options of appends, deletes and tombstones.
 type expectedRevision interface {
+	GetStreamIdentifier() *shared.StreamIdentifier
 	GetRevision() uint64
 	GetNoStream() *shared.Empty
 	GetAny() *shared.Empty
 	GetStreamExists() *shared.Empty
 }
 
-func parseExpectation(options expectedRevision) (expectation, error) {
+// parseExpectation parses the expected revision, if one is given.
+func parseExpectation(options expectedRevision, given bool) (expectation, error) {
 	switch {
+	case !given:
+		return 0, invalidArgument("the expected revision is missing")
 	case options.GetAny() != nil:
 		return expectAny, nil
 	case options.GetNoStream() != nil:

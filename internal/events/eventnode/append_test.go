@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -92,17 +91,6 @@ func TestAppendKeepsAllOfAnEvent(t *testing.T) {
 	require.Equal(t, written.PreparePosition, read[2].Event.Position.Prepare)
 }
 
-func TestAppendPositionsRise(t *testing.T) {
-	client := nodetest.Client(t, nodetest.Start(t))
-	last := uint64(0)
-	for i := range 20 {
-		result := appendTo(t, client, fmt.Sprintf("rise-%d", i%3), esdb.Any{}, event("x"))
-		require.Greater(t, result.CommitPosition, last)
-		require.Equal(t, result.CommitPosition, result.PreparePosition)
-		last = result.CommitPosition
-	}
-}
-
 func TestAppendRepeated(t *testing.T) {
 	socket := nodetest.Start(t)
 	client := nodetest.Client(t, socket)
@@ -157,16 +145,6 @@ func TestAppendRepeated(t *testing.T) {
 	}
 }
 
-func TestAppendOfKnownEventsToAnotherStreamIsNew(t *testing.T) {
-	client := nodetest.Client(t, nodetest.Start(t))
-	known := event("a")
-	appendTo(t, client, "one", esdb.Any{}, known)
-
-	appendTo(t, client, "two", esdb.Any{}, known)
-
-	require.Len(t, readAll(t, client, esdb.ReadAllOptions{}, everything), 2)
-}
-
 // Without an exact revision an event is identified by the place where it was first written, as in EventStoreDB.
 func TestAppendRepeatedInItsFirstPlace(t *testing.T) {
 	client := nodetest.Client(t, nodetest.Start(t))
@@ -186,12 +164,8 @@ func TestAppendRepeatedInItsFirstPlace(t *testing.T) {
 			require.Equal(t, first.NextExpectedVersion, again.NextExpectedVersion)
 			require.Equal(t, first.CommitPosition, again.CommitPosition)
 			requireCode(t, esdb.ErrorCodeWrongExpectedVersion, mixed)
-			read, err := readStream(t, client, here, esdb.ReadStreamOptions{}, everything)
-			require.NoError(t, err)
-			require.Equal(t, []string{"opening", "known"}, kinds(read))
-			read, err = readStream(t, client, there, esdb.ReadStreamOptions{}, everything)
-			require.NoError(t, err)
-			require.Equal(t, []string{"opening", "known", "known"}, kinds(read))
+			require.Equal(t, []string{"opening", "known"}, seen(t, client, here))
+			require.Equal(t, []string{"opening", "known", "known"}, seen(t, client, there))
 		})
 	}
 }
@@ -209,15 +183,8 @@ func TestAppendRepeatedOfHiddenEvents(t *testing.T) {
 			first, last := event("first"), event("last")
 			appendTo(t, client, stream, esdb.NoStream{}, first, event("second"))
 			written := appendTo(t, client, stream, esdb.Any{}, last)
-			var metadata esdb.StreamMetadata
-			hide(&metadata)
-			_, err := client.SetStreamMetadata(testContext(t), stream, esdb.AppendToStreamOptions{ExpectedRevision: esdb.Any{}},
-				metadata)
-			require.NoError(t, err)
-			require.Eventually(t, func() bool {
-				read, err := readStream(t, client, stream, esdb.ReadStreamOptions{}, everything)
-				return err == nil && len(read) < 2
-			}, patience, 10*time.Millisecond)
+			describe(t, client, stream, hide)
+			require.Eventually(t, func() bool { return len(seen(t, client, stream)) < 2 }, patience, 10*time.Millisecond)
 
 			for _, expected := range []esdb.ExpectedRevision{esdb.NoStream{}, esdb.Any{}} {
 				again := appendTo(t, client, stream, expected, first)
@@ -322,60 +289,4 @@ func TestNamesThatContainEachOtherAreDifferentStreams(t *testing.T) {
 			require.Equal(t, want, kinds(read))
 		}
 	}
-}
-
-// Many writers compete for the same revisions; each revision is won once.
-func TestConcurrentAppendsAtOneRevision(t *testing.T) {
-	client := nodetest.Client(t, nodetest.Start(t))
-	const writers, rounds = 8, 20
-	appendTo(t, client, "race", esdb.NoStream{}, event("first"))
-	for round := range uint64(rounds) {
-		var wins, losses int
-		var mu sync.Mutex
-		var running sync.WaitGroup
-		for range writers {
-			running.Go(func() {
-				_, err := tryAppend(t, client, "race", esdb.Revision(round), event("x"))
-				mu.Lock()
-				defer mu.Unlock()
-				if err == nil {
-					wins++
-				} else {
-					losses++
-				}
-			})
-		}
-		running.Wait()
-		require.Equal(t, 1, wins)
-		require.Equal(t, writers-1, losses)
-	}
-}
-
-// The same append sent many times concurrently, like retries after timeouts, is written once.
-func TestConcurrentRepeats(t *testing.T) {
-	client := nodetest.Client(t, nodetest.Start(t))
-	for round := range 10 {
-		stream := fmt.Sprintf("repeat-%d", round)
-		same := numbered(3)
-		var running sync.WaitGroup
-		errs := make([]error, 8)
-		for i := range errs {
-			running.Go(func() { _, errs[i] = tryAppend(t, client, stream, esdb.NoStream{}, same...) })
-		}
-		running.Wait()
-		for _, err := range errs {
-			require.NoError(t, err)
-		}
-		read, err := readStream(t, client, stream, esdb.ReadStreamOptions{}, everything)
-		require.NoError(t, err)
-		require.Len(t, read, 3)
-	}
-}
-
-func TestOtherCallsAreUnimplemented(t *testing.T) {
-	client := nodetest.Client(t, nodetest.Start(t))
-	_, err := client.ListAllPersistentSubscriptions(testContext(t), esdb.ListPersistentSubscriptionsOptions{})
-	require.Error(t, err)
-	err = client.CreatePersistentSubscription(testContext(t), "a", "group", esdb.PersistentStreamSubscriptionOptions{})
-	requireCode(t, esdb.ErrorCodeUnsupportedFeature, err)
 }

@@ -84,20 +84,18 @@ func newCommitter(s *store) (*committer, error) {
 // run commits requests until stop is closed. It still commits the requests that are waiting then.
 func (c *committer) run(stop <-chan struct{}) error {
 	for {
+		var r *request
 		select {
-		case r := <-c.queue:
-			if err := c.commit(c.gather(r)); err != nil {
-				return err
-			}
+		case r = <-c.queue:
 		case <-stop:
 			select {
-			case r := <-c.queue:
-				if err := c.commit(c.gather(r)); err != nil {
-					return err
-				}
+			case r = <-c.queue:
 			default:
 				return nil
 			}
+		}
+		if err := c.commit(c.gather(r)); err != nil {
+			return err
 		}
 	}
 }

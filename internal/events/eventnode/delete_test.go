@@ -59,14 +59,12 @@ func TestSoftDeletedStreamComesBack(t *testing.T) {
 		result := appendTo(t, client, stream, expected, events("c", "d")...)
 
 		require.Equal(t, uint64(3), result.NextExpectedVersion)
-		read, err := readStream(t, client, stream, esdb.ReadStreamOptions{}, everything)
-		require.NoError(t, err)
-		require.Equal(t, []string{"c", "d"}, kinds(read))
-		require.Equal(t, result.CommitPosition, read[1].Event.Position.Commit)
-		read, err = readStream(t, client, stream, esdb.ReadStreamOptions{Direction: esdb.Backwards, From: esdb.End{}},
+		require.Equal(t, []string{"c", "d"}, seen(t, client, stream))
+		read, err := readStream(t, client, stream, esdb.ReadStreamOptions{Direction: esdb.Backwards, From: esdb.End{}},
 			everything)
 		require.NoError(t, err)
 		require.Equal(t, []string{"d", "c"}, kinds(read))
+		require.Equal(t, result.CommitPosition, read[0].Event.Position.Commit)
 	}
 }
 
@@ -126,18 +124,8 @@ func checkTombstoned(t *testing.T, client *esdb.Client) {
 
 func TestStreamMetadata(t *testing.T) {
 	client := nodetest.Client(t, nodetest.Start(t))
-	seen := func(stream string) []string {
-		read, err := readStream(t, client, stream, esdb.ReadStreamOptions{}, everything)
-		require.NoError(t, err)
-		return kinds(read)
-	}
-	set := func(stream string, change func(*esdb.StreamMetadata)) {
-		var metadata esdb.StreamMetadata
-		change(&metadata)
-		_, err := client.SetStreamMetadata(testContext(t), stream, esdb.AppendToStreamOptions{ExpectedRevision: esdb.Any{}},
-			metadata)
-		require.NoError(t, err)
-	}
+	set := func(stream string, change func(*esdb.StreamMetadata)) { describe(t, client, stream, change) }
+	seen := func(stream string) []string { return seen(t, client, stream) }
 	for _, stream := range []string{"count", "before", "age", "custom"} {
 		appendTo(t, client, stream, esdb.NoStream{}, events("a", "b", "c")...)
 	}
@@ -174,22 +162,18 @@ func TestBinaryMetadata(t *testing.T) {
 	dir := nodetest.Dir(t)
 	node := nodetest.Open(t, dir)
 	client := nodetest.Client(t, nodetest.Socket(dir))
-	describe := func(kind esdb.ContentType, data string) {
+	set := func(kind esdb.ContentType, data string) {
 		appendTo(t, client, "$$described", esdb.Any{}, esdb.EventData{EventType: "$metadata", ContentType: kind,
 			Data: []byte(data)})
 	}
-	seen := func() []string {
-		read, err := readStream(t, client, "described", esdb.ReadStreamOptions{}, everything)
-		require.NoError(t, err)
-		return kinds(read)
-	}
+	seen := func() []string { return seen(t, client, "described") }
 	appendTo(t, client, "described", esdb.NoStream{}, events("a", "b", "c")...)
-	describe(esdb.ContentTypeJson, `{"$maxCount":1}`)
+	set(esdb.ContentTypeJson, `{"$maxCount":1}`)
 	require.Equal(t, []string{"c"}, seen())
 
-	describe(esdb.ContentTypeBinary, `{"$maxCount":2}`)
+	set(esdb.ContentTypeBinary, `{"$maxCount":2}`)
 	require.Equal(t, []string{"a", "b", "c"}, seen())
-	describe(esdb.ContentTypeBinary, `{"$tb":9223372036854775807}`)
+	set(esdb.ContentTypeBinary, `{"$tb":9223372036854775807}`)
 	require.Equal(t, []string{"a", "b", "c"}, seen())
 	appendTo(t, client, "described", esdb.StreamExists{}, event("d"))
 	require.Equal(t, []string{"a", "b", "c", "d"}, seen())
@@ -216,9 +200,7 @@ func TestDeleteAfterTombstoneOfMetadata(t *testing.T) {
 	}
 	for _, stream := range []string{"alive", "soft"} {
 		require.Equal(t, uint64(2), appendTo(t, client, stream, esdb.Revision(1), event("c")).NextExpectedVersion)
-		read, err := readStream(t, client, stream, esdb.ReadStreamOptions{}, everything)
-		require.NoError(t, err)
-		require.Equal(t, []string{"a", "b", "c"}, kinds(read))
+		require.Equal(t, []string{"a", "b", "c"}, seen(t, client, stream))
 	}
 	require.NoError(t, client.Close())
 	require.NoError(t, node.Close())
@@ -232,24 +214,16 @@ func TestMetadataBringsStreamBack(t *testing.T) {
 	client := nodetest.Client(t, nodetest.Start(t))
 	appendTo(t, client, "back", esdb.NoStream{}, events("a", "b")...)
 	require.NoError(t, softDelete(t, client, "back", esdb.Any{}))
-	var metadata esdb.StreamMetadata
-	metadata.AddCustomProperty("note", "kept")
 
-	_, err := client.SetStreamMetadata(testContext(t), "back", esdb.AppendToStreamOptions{ExpectedRevision: esdb.Any{}},
-		metadata)
+	describe(t, client, "back", func(m *esdb.StreamMetadata) { m.AddCustomProperty("note", "kept") })
 
-	require.NoError(t, err)
-	read, err := readStream(t, client, "back", esdb.ReadStreamOptions{}, everything)
-	require.NoError(t, err)
-	require.Empty(t, read)
+	require.Empty(t, seen(t, client, "back"))
 	now, err := client.GetStreamMetadata(testContext(t), "back", esdb.ReadStreamOptions{})
 	require.NoError(t, err)
 	require.Equal(t, "kept", now.CustomProperty("note"))
 	require.Equal(t, uint64(2), *now.TruncateBefore())
 	appendTo(t, client, "back", esdb.Revision(1), event("c"))
-	read, err = readStream(t, client, "back", esdb.ReadStreamOptions{}, everything)
-	require.NoError(t, err)
-	require.Equal(t, []string{"c"}, kinds(read))
+	require.Equal(t, []string{"c"}, seen(t, client, "back"))
 }
 
 // Deletions and appends in the same group see each other.

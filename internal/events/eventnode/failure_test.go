@@ -26,6 +26,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	adapter "github.com/recital-tts/recital/internal/events/eventlog/esdb"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // failureWait bounds waits; it only matters if a test fails.
@@ -342,9 +343,7 @@ func TestCloseOnFullDisk(t *testing.T) {
 // The disk fills up repeatedly at random moments, while Pebble switches log files, writes tables and merges them.
 // Each writer repeats its append until it is acknowledged; everything is there once, in order, also after a restart.
 func TestDiskFullAgainAndAgain(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	const writers, each, size = 4, 30, 900 << 10
 	cfg := failureConfig(t)
 	var full atomic.Bool

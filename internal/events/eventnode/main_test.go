@@ -127,3 +127,21 @@ func kinds(list []*esdb.ResolvedEvent) []string {
 }
 
 const everything = 1 << 40
+
+// seen returns the names of the visible events of a stream.
+func seen(t testing.TB, client *esdb.Client, stream string) []string {
+	t.Helper()
+	read, err := readStream(t, client, stream, esdb.ReadStreamOptions{}, everything)
+	require.NoError(t, err)
+	return kinds(read)
+}
+
+// describe sets the metadata of a stream.
+func describe(t testing.TB, client *esdb.Client, stream string, change func(*esdb.StreamMetadata)) {
+	t.Helper()
+	var metadata esdb.StreamMetadata
+	change(&metadata)
+	_, err := client.SetStreamMetadata(testContext(t), stream, esdb.AppendToStreamOptions{ExpectedRevision: esdb.Any{}},
+		metadata)
+	require.NoError(t, err)
+}

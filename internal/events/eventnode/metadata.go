@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"github.com/google/uuid"
 )
@@ -143,13 +142,10 @@ func (s *store) metadata(stream string, head uint64) ([]byte, error) {
 	return event.metadata(), nil
 }
 
-// Delete hides the events of a stream. If the stream is written again, it continues at its next revision.
+// Delete soft-deletes a stream.
 func (s *streamsService) Delete(ctx context.Context, call *streams.DeleteReq) (*streams.DeleteResp, error) {
 	options := call.GetOptions()
-	if options.GetExpectedStreamRevision() == nil {
-		return nil, errNoExpectation
-	}
-	position, err := s.node.delete(ctx, toDelete, options.GetStreamIdentifier(), options)
+	position, err := s.node.delete(ctx, toDelete, options, options.GetExpectedStreamRevision() != nil)
 	if err != nil {
 		return nil, s.node.finish(ctx, "delete", err)
 	}
@@ -157,13 +153,10 @@ func (s *streamsService) Delete(ctx context.Context, call *streams.DeleteReq) (*
 	return &streams.DeleteResp{PositionOption: &streams.DeleteResp_Position_{Position: at}}, nil
 }
 
-// Tombstone permanently ends a stream.
+// Tombstone ends a stream permanently.
 func (s *streamsService) Tombstone(ctx context.Context, call *streams.TombstoneReq) (*streams.TombstoneResp, error) {
 	options := call.GetOptions()
-	if options.GetExpectedStreamRevision() == nil {
-		return nil, errNoExpectation
-	}
-	position, err := s.node.delete(ctx, toTombstone, options.GetStreamIdentifier(), options)
+	position, err := s.node.delete(ctx, toTombstone, options, options.GetExpectedStreamRevision() != nil)
 	if err != nil {
 		return nil, s.node.finish(ctx, "tombstone", err)
 	}
@@ -171,14 +164,12 @@ func (s *streamsService) Tombstone(ctx context.Context, call *streams.TombstoneR
 	return &streams.TombstoneResp{PositionOption: &streams.TombstoneResp_Position_{Position: at}}, nil
 }
 
-func (n *Node) delete(
-	ctx context.Context, purpose purpose, identifier *shared.StreamIdentifier, options expectedRevision,
-) (uint64, error) {
-	stream, err := writableStream(identifier)
+func (n *Node) delete(ctx context.Context, purpose purpose, options expectedRevision, given bool) (uint64, error) {
+	stream, err := writableStream(options.GetStreamIdentifier())
 	if err != nil {
 		return 0, err
 	}
-	expected, err := parseExpectation(options)
+	expected, err := parseExpectation(options, given)
 	if err != nil {
 		return 0, err
 	}

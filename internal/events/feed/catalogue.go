@@ -45,7 +45,7 @@ func readCatalogue(ctx context.Context, db *pgxpool.Pool, projections []Projecti
 	}
 	schemas := make([]string, len(c.generations))
 	for i, g := range c.generations {
-		schemas[i] = tableSchema(g.name, g.version, g.number)
+		schemas[i] = tableSchema(g.Name, g.Version, g.Number)
 	}
 	if c.tables, err = describeSchemas(ctx, db, schemas...); err != nil {
 		return catalogue{}, err
@@ -56,7 +56,7 @@ func readCatalogue(ctx context.Context, db *pgxpool.Pool, projections []Projecti
 // fits returns an error if a generation does not have the tables that a projection declares. A generation without
 // tables was retired meanwhile.
 func (c catalogue) fits(p Projection, g generation) error {
-	actual, found := c.tables[tableSchema(g.name, g.version, g.number)]
+	actual, found := c.tables[tableSchema(g.Name, g.Version, g.Number)]
 	if !found {
 		return nil
 	}

@@ -103,7 +103,7 @@ func TestPostgresIsKilledUnderLoad(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, cluster.Close()) })
 	w := &world{t: t, registry: registry(t), random: newRandom()}
 	w.open(nodetest.Start(t))
-	w.pool, err = postgres.Open(t.Context(), cluster.URL())
+	w.pool, err = postgres.NewPool(t.Context(), cluster.URL(), "")
 	require.NoError(t, err)
 	t.Cleanup(w.pool.Close)
 	require.NoError(t, migrations.Up(t.Context(), w.pool))
@@ -162,17 +162,11 @@ func TestPostgresLosesCommits(t *testing.T) {
 			w := newWorld(t)
 			p := start(t, w.config(counters("list")))
 			p.await(w.live(100))
-			w.exec("create table saved as select * from rm_list_v1_g1.counters")
-			w.exec("create table place as select commit_position, prepare_position from feed.checkpoints")
-			last := w.live(100)
-			p.await(last)
-			w.exec(`
-				begin;
-				delete from rm_list_v1_g1.counters;
-				insert into rm_list_v1_g1.counters select * from saved;
-				update feed.checkpoints c
-				set commit_position = p.commit_position, prepare_position = p.prepare_position from place p;
-				commit`)
+			var last eventlog.Position
+			w.putBack(func() {
+				last = w.live(100)
+				p.await(last)
+			})
 
 			// when the log is quiet, or events are written
 			if test.written > 0 {

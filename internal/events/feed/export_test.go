@@ -21,7 +21,7 @@ func WriteBare(
 ) (time.Duration, int, error) {
 	var members []*member
 	for _, p := range projections {
-		members = append(members, newMember(p, generation{number: 9999}, newParking(), nil))
+		members = append(members, newMember(p, generation{GenerationID: GenerationID{Number: 9999}}, newParking(), nil))
 		schema := tableSchema(p.Name, p.Version, 9999)
 		statements := []string{"drop schema if exists " + quote(schema) + " cascade", "create schema " + quote(schema)}
 		for _, t := range p.Tables {

@@ -129,11 +129,7 @@ func TestALeaseOfAWrongClockEnds(t *testing.T) {
 func TestClientsReadTheirOwnWritesOnAnyInstance(t *testing.T) {
 	// given two instances, and a projection that an event stopped
 	w := newWorld(t)
-	config := w.config(counters("good"), picky("bad"))
-	config.Instance = "one"
-	instances := []*running{start(t, config)}
-	config.Instance = "two"
-	instances = append(instances, start(t, config))
+	instances := startTwo(t, w.config(counters("good"), picky("bad")))
 	stopped := w.append(counterOpened{ID: "poison", Label: poisonous})
 	for _, instance := range instances {
 		require.NoError(t, instance.Wait(t.Context(), stopped, modelOf("good")))

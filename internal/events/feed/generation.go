@@ -20,9 +20,7 @@ const setUpLock = 7_368_201
 
 // generation is a generation of a read model in the database.
 type generation struct {
-	name        string
-	version     int
-	number      int
+	GenerationID
 	live        bool
 	promote     bool // becomes live as soon as it has caught up
 	viewsDigest []byte
@@ -32,7 +30,7 @@ const generationColumns = "name, version, generation, live, promote, views_diges
 
 func scanGeneration(row pgx.CollectableRow) (generation, error) {
 	var g generation
-	err := row.Scan(&g.name, &g.version, &g.number, &g.live, &g.promote, &g.viewsDigest)
+	err := row.Scan(&g.Name, &g.Version, &g.Number, &g.live, &g.promote, &g.viewsDigest)
 	return g, err
 }
 
@@ -63,11 +61,11 @@ func setUp(ctx context.Context, db *pgxpool.Pool, p Projection) error {
 		if err := createCheckpoints(ctx, tx, p.Name, p.Version); err != nil {
 			return err
 		}
-		if err := checkTables(ctx, tx, p, live.number); err != nil {
+		if err := checkTables(ctx, tx, p, live.Number); err != nil {
 			return err
 		}
-		if !bytes.Equal(live.viewsDigest, viewsDigest(p, live.number)) {
-			if err := putViews(ctx, tx, p, live.number, otherViews); err != nil {
+		if !bytes.Equal(live.viewsDigest, viewsDigest(p, live.Number)) {
+			if err := putViews(ctx, tx, p, live.Number, otherViews); err != nil {
 				return err
 			}
 		}
@@ -103,17 +101,19 @@ func oneGeneration(ctx context.Context, tx pgx.Tx, condition string, arguments .
 
 // createLive creates a live generation. Others may be kept for a rollback.
 func createLive(ctx context.Context, tx pgx.Tx, p Projection) (generation, error) {
-	number, err := nextNumber(ctx, tx, GenerationID{Name: p.Name, Version: p.Version})
+	return createGeneration(ctx, tx, p, generation{live: true})
+}
+
+// createGeneration creates an empty generation with the next number, which a retired one may have had: its schema with
+// the tables, and its checkpoint. A schema of that name belongs to no generation, and is replaced.
+func createGeneration(ctx context.Context, tx pgx.Tx, p Projection, g generation) (generation, error) {
+	err := tx.QueryRow(ctx, `
+		select coalesce(max(generation), 0) + 1 from feed.generations where name = $1 and version = $2`,
+		p.Name, p.Version).Scan(&g.Number)
 	if err != nil {
 		return generation{}, err
 	}
-	return createGeneration(ctx, tx, p, generation{number: number, live: true})
-}
-
-// createGeneration creates an empty generation: its schema with the tables, and its checkpoint. A schema of that name
-// belongs to no generation, and is replaced.
-func createGeneration(ctx context.Context, tx pgx.Tx, p Projection, g generation) (generation, error) {
-	schema := tableSchema(p.Name, p.Version, g.number)
+	schema := tableSchema(p.Name, p.Version, g.Number)
 	statements := []string{"drop schema if exists " + quote(schema) + " cascade", "create schema " + quote(schema)}
 	for _, t := range p.Tables {
 		statements = append(statements, t.DDL(schema)...)
@@ -121,14 +121,14 @@ func createGeneration(ctx context.Context, tx pgx.Tx, p Projection, g generation
 	if err := execAll(ctx, tx, statements...); err != nil {
 		return generation{}, err
 	}
-	g.name, g.version, g.viewsDigest = p.Name, p.Version, []byte{}
+	g.Name, g.Version, g.viewsDigest = p.Name, p.Version, []byte{}
 	if _, err := tx.Exec(ctx, `
 		insert into feed.generations (`+generationColumns+`, live_since)
 		values ($1, $2, $3, $4, $5, $6, case when $4 then now() end)`,
-		g.name, g.version, g.number, g.live, g.promote, g.viewsDigest); err != nil {
+		g.Name, g.Version, g.Number, g.live, g.promote, g.viewsDigest); err != nil {
 		return generation{}, err
 	}
-	return g, createCheckpoints(ctx, tx, g.name, g.version)
+	return g, createCheckpoints(ctx, tx, g.Name, g.Version)
 }
 
 // createCheckpoints creates the missing checkpoints of a read model's generations. They are of no log, so whoever feeds
@@ -179,9 +179,8 @@ func viewStatements(p Projection, number int, change viewChange) []string {
 
 // noteViews records the views of a generation.
 func noteViews(ctx context.Context, tx pgx.Tx, p Projection, number int) error {
-	_, err := tx.Exec(ctx, `
-		update feed.generations set views_digest = $4
-		where name = $1 and version = $2 and generation = $3`, p.Name, p.Version, number, viewsDigest(p, number))
+	_, err := tx.Exec(ctx, "update feed.generations set views_digest = $4 where "+thisGeneration,
+		p.Name, p.Version, number, viewsDigest(p, number))
 	return err
 }
 

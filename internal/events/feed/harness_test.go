@@ -167,6 +167,29 @@ type running struct {
 	alerts []string // projection: detail
 }
 
+// recordPages returns a function that returns the pages that projectors with config have written, after their end.
+func recordPages(config *Config) func() []PageStats {
+	var mu sync.Mutex
+	var all []PageStats
+	config.OnPage = func(s PageStats) {
+		mu.Lock()
+		defer mu.Unlock()
+		all = append(all, s)
+	}
+	return func() []PageStats { return all }
+}
+
+// startTwo runs two instances of a projector.
+func startTwo(t testing.TB, config Config) []*running {
+	t.Helper()
+	instances := make([]*running, 2)
+	for i, name := range []string{"one", "two"} {
+		config.Instance = name
+		instances[i] = start(t, config)
+	}
+	return instances
+}
+
 // start runs a projector until it is stopped or the test ends.
 func start(t testing.TB, config Config) *running {
 	t.Helper()

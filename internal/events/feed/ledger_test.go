@@ -42,9 +42,9 @@ func eventTypes() []eventlog.Type {
 	), eventlog.LogOpenedType())
 }
 
-func registry(t testing.TB) *eventlog.Registry {
+func registry(t testing.TB, more ...eventlog.Type) *eventlog.Registry {
 	t.Helper()
-	r, err := eventlog.NewRegistry(eventTypes()...)
+	r, err := eventlog.NewRegistry(append(eventTypes(), more...)...)
 	require.NoError(t, err)
 	return r
 }

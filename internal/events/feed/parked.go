@@ -23,18 +23,13 @@ const parkedColumns = `name, version, generation, event_id, event_type, stream, 
 func (p *Projector) Parked(ctx context.Context, after eventlog.Position, limit int) ([]Parked, error) {
 	return p.listParked(ctx, `(commit_position, prepare_position) > ($1, $2)
 		order by commit_position, prepare_position fetch first $3 rows with ties`,
-		int64(after.Commit), int64(after.Prepare), limit)
+		after.Commit, after.Prepare, limit)
 }
 
 func scanParked(row pgx.CollectableRow) (Parked, error) {
-	var (
-		p                         Parked
-		revision, commit, prepare int64
-	)
-	err := row.Scan(&p.Name, &p.Version, &p.Number, &p.Event, &p.Type, &p.Stream, &revision, &commit, &prepare, &p.State,
-		&p.Reason, &p.At)
-	p.Revision = uint64(revision)
-	p.Position = eventlog.Position{Commit: uint64(commit), Prepare: uint64(prepare)}
+	var p Parked
+	err := row.Scan(&p.Name, &p.Version, &p.Number, &p.Event, &p.Type, &p.Stream, &p.Revision, &p.Position.Commit,
+		&p.Position.Prepare, &p.State, &p.Reason, &p.At)
 	return p, err
 }
 
@@ -52,14 +47,7 @@ func (p *Projector) Skipped(ctx context.Context, event uuid.UUID) error {
 
 // FindParked returns the place in the log of an event that generations could not handle. Errors: ErrNotParked.
 func (p *Projector) FindParked(ctx context.Context, event uuid.UUID) (Parked, error) {
-	found, err := p.listParked(ctx, "event_id = $1 limit 1", event)
-	if err == nil && len(found) == 0 {
-		err = ErrNotParked
-	}
-	if err != nil {
-		return Parked{}, err
-	}
-	return found[0], nil
+	return p.oneParked(ctx, "event_id = $1 limit 1", event)
 }
 
 // Past returns the generations that are past an event of a stream. They lack the event if it was skipped when they
@@ -110,7 +98,7 @@ func (p *Projector) RetryParked(ctx context.Context, id GenerationID, event uuid
 }
 
 func (p *Projector) retryStream(ctx context.Context, projection Projection, first Parked) (handled int, err error) {
-	m := newMember(projection, generation{number: first.Number}, newParking(), nil)
+	m := newMember(projection, generation{GenerationID: first.GenerationID}, newParking(), nil)
 	for {
 		waiting, err := p.waiting(ctx, first)
 		if err != nil || len(waiting) == 0 {
@@ -170,12 +158,8 @@ func (p *Projector) readAgain(ctx context.Context, parked Parked) (eventlog.Deco
 	return eventlog.Decoded{}, fmt.Errorf("reading a parked event: stream %s does not have it", parked.Stream)
 }
 
-const (
-	thisGeneration = "name = $1 and version = $2 and generation = $3"
-	thisParked     = thisGeneration + " and event_id = $4"
-)
-
-func parkedKey(p Parked) []any { return []any{p.Name, p.Version, p.Number, p.Event} }
+// thisGeneration is the condition for the rows of a generation.
+const thisGeneration = "name = $1 and version = $2 and generation = $3"
 
 // parked finds a parked event. Errors: ErrNotParked.
 func (p *Projector) parked(ctx context.Context, id GenerationID, event uuid.UUID) (Parked, error) {
@@ -186,10 +170,15 @@ func (p *Projector) parked(ctx context.Context, id GenerationID, event uuid.UUID
 		}
 		id.Version = projection.Version
 	}
-	found, err := p.listParked(ctx, `
+	return p.oneParked(ctx, `
 		name = $1 and version = $2 and event_id = $4 and generation = case when $3 > 0 then $3 else (
 			select generation from feed.generations g where g.name = $1 and g.version = $2 and g.live) end`,
 		id.Name, id.Version, id.Number, event)
+}
+
+// oneParked returns the first parked event of a condition. Errors: ErrNotParked.
+func (p *Projector) oneParked(ctx context.Context, condition string, arguments ...any) (Parked, error) {
+	found, err := p.listParked(ctx, condition, arguments...)
 	if err == nil && len(found) == 0 {
 		err = ErrNotParked
 	}
@@ -220,7 +209,8 @@ func (p *Projector) listParked(ctx context.Context, condition string, arguments 
 
 // forget ends the parking of an event.
 func forget(ctx context.Context, tx pgx.Tx, parked Parked) (found bool, err error) {
-	tag, err := tx.Exec(ctx, "delete from feed.parked where "+thisParked, parkedKey(parked)...)
+	tag, err := tx.Exec(ctx, "delete from feed.parked where "+thisGeneration+" and event_id = $4",
+		parked.Name, parked.Version, parked.Number, parked.Event)
 	return tag.RowsAffected() > 0, err
 }
 
@@ -285,8 +275,7 @@ const parkStatement = `
 // parkArguments are the values of parkStatement.
 func parkArguments(m *member, e parkedEvent, state ParkedState) []any {
 	return []any{m.projection.Name, m.projection.Version, m.number, e.event.ID, e.event.Type, e.event.Stream,
-		int64(e.event.Revision),
-		int64(e.event.Position.Commit), int64(e.event.Position.Prepare), state, e.reason}
+		e.event.Revision, e.event.Position.Commit, e.event.Position.Prepare, state, e.reason}
 }
 
 func queueParked(batch *pgx.Batch, m *member, events []parkedEvent) {
@@ -304,8 +293,7 @@ func block(ctx context.Context, db *pgxpool.Pool, m *member, e parkedEvent) erro
 
 // unblock removes what blocked the generation, for an instance that tries it.
 func unblock(ctx context.Context, tx pgx.Tx, m *member) error {
-	tag, err := tx.Exec(ctx, `
-		delete from feed.parked where name = $1 and version = $2 and generation = $3 and state = 'blocking'`,
+	tag, err := tx.Exec(ctx, "delete from feed.parked where "+thisGeneration+" and state = 'blocking'",
 		m.projection.Name, m.projection.Version, m.number)
 	if err != nil || tag.RowsAffected() == 0 {
 		return err

@@ -265,62 +265,49 @@ func TestTooManyParkedEventsStopAProjection(t *testing.T) {
 	require.Equal(t, before, p.awaitState("list", StateStopped).Position)
 }
 
-func TestAStandbyOfANewerReleaseTakesOverAtAnUnknownEvent(t *testing.T) {
-	// given a standby of a newer release, and a feeding instance of an older one
-	w := newWorld(t)
-	config := w.config(counters("list"))
-	config.Instance = "older"
-	older := start(t, config)
-	older.await(w.live(20))
-	type counterPainted struct{}
-	var err error
-	config.Instance = "newer"
-	config.Registry, err = eventlog.NewRegistry(append(eventTypes(),
-		eventlog.In("counter-", eventlog.Define[counterPainted]("counter-painted", 1))...)...)
-	require.NoError(t, err)
-	newer := start(t, config)
-	newer.awaitState("list", StateStandby)
+func TestANewerReleaseContinuesAtAnUnknownEvent(t *testing.T) {
+	for name, standsBy := range map[string]bool{
+		"that the older one meets beside it": true,
+		"that has stopped the older one":     false,
+	} {
+		t.Run(name, func(t *testing.T) {
+			// given an instance of an older release
+			w := newWorld(t)
+			config := w.config(counters("list"))
+			config.Instance = "older"
+			older := start(t, config)
+			older.await(w.live(20))
+			painted := eventlog.Proposed{ID: uuid.New(), Type: "counter-painted", Data: []byte("{}"), Metadata: versioned(1)}
 
-	// when there is an event that is unknown to the older one
-	w.appendRaw(eventlog.Proposed{ID: uuid.New(), Type: "counter-painted", Data: []byte("{}"), Metadata: versioned(1)})
-	last := w.live(20)
+			// when there is an event of an unknown type, before or after an instance of a newer release starts
+			if !standsBy {
+				w.appendRaw(painted)
+				older.awaitState("list", StateStopped)
+			}
+			newer := start(t, newerRelease(t, config))
+			if standsBy {
+				newer.awaitState("list", StateStandby)
+				w.appendRaw(painted)
+			}
+			newer.await(w.live(20))
 
-	// then the newer one takes over by itself, and the older one follows its commits
-	newer.await(last)
-	require.Eventually(t, func() bool { return older.Reached().Compare(last) >= 0 }, patience, millisecond)
-	older.awaitState("list", StateStandby)
-	newer.awaitParked(0)
-	require.Empty(t, newer.alerted())
+			// then the newer one takes over by itself, and the older one stands by and follows its commits
+			older.awaitState("list", StateStandby)
+			older.await(w.live(20))
+			newer.awaitState("list", StateRunning)
+			newer.awaitParked(0)
+			require.Empty(t, newer.alerted())
+		})
+	}
 }
 
-func TestANewerReleaseContinuesAtAnUnknownEvent(t *testing.T) {
-	// given an instance of an older release, and an event of an unknown type
-	w := newWorld(t)
-	config := w.config(counters("list"))
-	config.Instance = "older"
-	older := start(t, config)
-	older.await(w.live(20))
-	w.appendRaw(eventlog.Proposed{ID: uuid.New(), Type: "counter-painted", Data: []byte("{}"), Metadata: versioned(1)})
-	older.awaitState("list", StateStopped)
-
-	// when an instance of a newer release starts
+// newerRelease knows an event type that config does not.
+func newerRelease(t *testing.T, config Config) Config {
+	t.Helper()
 	type counterPainted struct{}
-	config = w.config(counters("list"))
 	config.Instance = "newer"
-	var err error
-	config.Registry, err = eventlog.NewRegistry(append(eventTypes(),
-		eventlog.In("counter-", eventlog.Define[counterPainted]("counter-painted", 1))...)...)
-	require.NoError(t, err)
-	newer := start(t, config)
-	last := w.live(20)
-	newer.await(last)
-
-	// then the older one stands by and follows the newer one's commits
-	older.awaitState("list", StateStandby)
-	last = w.live(20)
-	older.await(last)
-	newer.awaitState("list", StateRunning)
-	require.Empty(t, newer.alerted())
+	config.Registry = registry(t, eventlog.In("counter-", eventlog.Define[counterPainted]("counter-painted", 1))...)
+	return config
 }
 
 func TestALogIsPutBackUnderARunningProjector(t *testing.T) {

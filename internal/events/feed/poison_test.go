@@ -103,19 +103,16 @@ func TestAnUnknownEventStopsOnlyReadersOfItsStream(t *testing.T) {
 	type shelfBuilt struct{ ID string }
 	// given a read model of counters, and one that reads shelves, too
 	w := newWorld(t)
-	registry, err := eventlog.NewRegistry(append(eventTypes(),
-		eventlog.In("shelf-", eventlog.Define[shelfBuilt]("shelf-built", 1))...)...)
-	require.NoError(t, err)
 	shelves := counters("shelves")
 	shelves.Streams = append(shelves.Streams, "shelf-")
 	config := w.config(counters("list"), shelves)
-	config.Registry = registry
+	config.Registry = registry(t, eventlog.In("shelf-", eventlog.Define[shelfBuilt]("shelf-built", 1))...)
 	p := start(t, config)
 	before := w.live(20)
 	p.await(before)
 
 	// when a stream of shelves gets an unknown event
-	_, err = w.log.Append(t.Context(), "shelf-1", eventlog.NoStream,
+	_, err := w.log.Append(t.Context(), "shelf-1", eventlog.NoStream,
 		[]eventlog.Proposed{{ID: uuid.New(), Type: "shelf-painted", Data: []byte("{}"), Metadata: versioned(1)}})
 	require.NoError(t, err)
 	last := w.append(counterOpened{ID: "after", Label: "new"})
@@ -131,15 +128,12 @@ func TestAnUnknownEventStopsOnlyReadersOfItsStream(t *testing.T) {
 func TestAProjectionSeesOnlyItsStreams(t *testing.T) {
 	type shelfBuilt struct{ ID string }
 	w := newWorld(t)
-	registry, err := eventlog.NewRegistry(append(eventTypes(),
-		eventlog.In("shelf-", eventlog.Define[shelfBuilt]("shelf-built", 1))...)...)
-	require.NoError(t, err)
 	config := w.config(counters("list"))
-	config.Registry = registry
+	config.Registry = registry(t, eventlog.In("shelf-", eventlog.Define[shelfBuilt]("shelf-built", 1))...)
 	p := start(t, config)
 
 	// when a known event is in a stream that the projection does not read
-	proposed, err := registry.Encode(uuid.New(), 0, metadata(), counterOpened{ID: "on the shelf", Label: "new"})
+	proposed, err := config.Registry.Encode(uuid.New(), 0, metadata(), counterOpened{ID: "on the shelf", Label: "new"})
 	require.NoError(t, err)
 	_, err = w.log.Append(t.Context(), "shelf-1", eventlog.NoStream, proposed)
 	require.NoError(t, err)

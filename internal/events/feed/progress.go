@@ -294,14 +294,9 @@ func (p *Projector) countSmall(ctx context.Context, g *Generation) error {
 const undefinedTable = "42P01"
 
 func scanOverview(row pgx.CollectableRow) (overviewRow, error) {
-	var (
-		g               overviewRow
-		commit, prepare int64
-	)
-	err := row.Scan(&g.Name, &g.Version, &g.Number, &g.Live, &g.Promote, &g.Created, &commit, &prepare, &g.Events,
-		&g.MovedAt,
-		&g.fed, &g.Instance, &g.Parked, &g.blocked, &g.Rows, &g.Bytes)
-	g.Position = eventlog.Position{Commit: uint64(commit), Prepare: uint64(prepare)}
+	var g overviewRow
+	err := row.Scan(&g.Name, &g.Version, &g.Number, &g.Live, &g.Promote, &g.Created, &g.Position.Commit,
+		&g.Position.Prepare, &g.Events, &g.MovedAt, &g.fed, &g.Instance, &g.Parked, &g.blocked, &g.Rows, &g.Bytes)
 	g.Reason = g.blocked
 	if !g.fed {
 		g.Instance = ""

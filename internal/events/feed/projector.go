@@ -17,7 +17,6 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -81,11 +80,6 @@ func (c *Config) validate() error {
 		return errors.New("projector: event log, registry and pool are needed")
 	case c.Identity.LogID == uuid.Nil:
 		return errors.New("projector: the log has no identity")
-	case c.Lease < 0:
-		return errors.New("projector: the lease is negative")
-	}
-	if err := c.Limits.Check(); err != nil {
-		return fmt.Errorf("projector: %w", err)
 	}
 	if err := checkAll(c.Projections); err != nil {
 		return fmt.Errorf("projector: %w", err)
@@ -107,7 +101,6 @@ type Projector struct {
 	hasten      chan struct{} // a caller waits for a position that another instance commits
 	attention   chan struct{} // this instance has changed the catalogue
 	caughtUp    chan struct{}
-	started     atomic.Bool
 	statements  sync.Map     // of the executed queries
 	deadline    readDeadline // of reads
 
@@ -145,9 +138,6 @@ func NewProjector(config Config) (*Projector, error) {
 // of Postgres. It returns an error if it cannot start, for example because the tables of a projection changed without a
 // new version. It can be called once.
 func (p *Projector) Run(ctx context.Context) error {
-	if p.started.Swap(true) {
-		return errors.New("the projector has been started before")
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	var announcing sync.WaitGroup
 	defer announcing.Wait()
@@ -254,7 +244,7 @@ func (p *Projector) claimAnew(ctx context.Context, first bool) (*session, error)
 func (p *Projector) lacksGenerations(c catalogue) bool {
 	return slices.ContainsFunc(p.config.Projections, func(projection Projection) bool {
 		return !slices.ContainsFunc(c.generations, func(g generation) bool {
-			return g.name == projection.Name && g.version == projection.Version
+			return g.Name == projection.Name && g.Version == projection.Version
 		})
 	})
 }
@@ -263,15 +253,14 @@ func (p *Projector) lacksGenerations(c catalogue) bool {
 func (p *Projector) take(c catalogue) []*member {
 	var members []*member
 	for _, g := range c.generations {
-		i := slices.IndexFunc(p.config.Projections, func(p Projection) bool { return p.Name == g.name })
+		i := slices.IndexFunc(p.config.Projections, func(p Projection) bool { return p.Name == g.Name })
 		projection := p.config.Projections[i]
-		id := GenerationID{Name: g.name, Version: g.version, Number: g.number}
 		if err := c.fits(projection, g); err != nil {
-			detail := fmt.Sprintf("generation %d has other tables than this release and is not fed: %s", g.number, err)
-			p.config.Alert(Alert{Generation: id, Reason: alert.NotFed, Detail: detail})
+			detail := fmt.Sprintf("generation %d has other tables than this release and is not fed: %s", g.Number, err)
+			p.config.Alert(Alert{Generation: g.GenerationID, Reason: alert.NotFed, Detail: detail})
 			continue
 		}
-		parking := c.parkings[id]
+		parking := c.parkings[g.GenerationID]
 		if parking == nil {
 			parking = newParking()
 		}
@@ -279,7 +268,7 @@ func (p *Projector) take(c catalogue) []*member {
 		if !g.live {
 			progress = newProgress(projection, p.followSoon)
 		}
-		progress.generation(g.number)
+		progress.generation(g.Number)
 		members = append(members, newMember(projection, g, parking, progress))
 	}
 	p.mu.Lock()

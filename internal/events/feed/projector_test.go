@@ -61,10 +61,8 @@ func TestAProjectionThatIsBehindCatchesUpAndJoins(t *testing.T) {
 
 	// when another projection is added, and more is written
 	w.live(50)
-	var shared []PageStats
 	config := w.config(counters("old"), counters("added"))
-	pages := make(chan PageStats, 10_000)
-	config.OnPage = func(s PageStats) { pages <- s }
+	pages := recordPages(&config)
 	p = start(t, config)
 	<-p.CaughtUp()
 	last := w.live(50)
@@ -74,10 +72,7 @@ func TestAProjectionThatIsBehindCatchesUpAndJoins(t *testing.T) {
 	// then both are correct, and finally share their pages
 	w.requireFold("old", last)
 	w.requireFold("added", last)
-	close(pages)
-	for page := range pages {
-		shared = append(shared, page)
-	}
+	shared := pages()
 	require.Len(t, shared[0].Generations, 1)
 	require.Len(t, shared[len(shared)-1].Generations, 2)
 }
@@ -88,8 +83,7 @@ func TestAPageNamesTheReadModelsThatItHasChanged(t *testing.T) {
 	idle := counters("idle")
 	idle.Handle = func(eventlog.Decoded, *table.Rows) error { return nil }
 	config := w.config(counters("list"), idle)
-	pages := make(chan PageStats, 10_000)
-	config.OnPage = func(s PageStats) { pages <- s }
+	pages := recordPages(&config)
 
 	// when they have read the log
 	p := start(t, config)
@@ -97,9 +91,8 @@ func TestAPageNamesTheReadModelsThatItHasChanged(t *testing.T) {
 	p.stop()
 
 	// then pages name only the first one
-	close(pages)
 	var changed []readmodel.Model
-	for page := range pages {
+	for _, page := range pages() {
 		changed = append(changed, page.Changed...)
 	}
 	require.Contains(t, changed, modelOf("list"))
@@ -305,11 +298,4 @@ func TestLag(t *testing.T) {
 	require.NoError(t, err)
 	require.Positive(t, lag)
 	require.Less(t, lag, patience)
-}
-
-func TestAProjectorStartsOnce(t *testing.T) {
-	w := newWorld(t)
-	p := start(t, w.config(counters("list")))
-	<-p.CaughtUp()
-	require.Error(t, p.Run(t.Context()))
 }

@@ -66,7 +66,7 @@ func (p *Projector) promote(
 				return err
 			}
 			views = append(views, statements...)
-			promoted = append(promoted, GenerationID{Name: g.name, Version: g.version, Number: g.number})
+			promoted = append(promoted, g.GenerationID)
 		}
 		return execTogether(ctx, tx, views) // last: readers wait from here on
 	})
@@ -89,7 +89,7 @@ func (p *Projector) ours(id GenerationID) (Projection, error) {
 func candidate(ctx context.Context, tx pgx.Tx, p Projection, number int, choose byDefault) (generation, error) {
 	condition, arguments := "name = $1 and version = $2 and "+choose.condition, []any{p.Name, p.Version}
 	if number > 0 {
-		condition, arguments = "name = $1 and version = $2 and generation = $3", append(arguments, number)
+		condition, arguments = thisGeneration, append(arguments, number)
 	}
 	g, err := oneGeneration(ctx, tx, condition, arguments...)
 	switch {
@@ -107,7 +107,7 @@ func (p *Projector) swap(
 	ctx context.Context, tx pgx.Tx, projection Projection, g generation,
 ) (views []string, err error) {
 	live, err := liveGeneration(ctx, tx, projection.Name, projection.Version)
-	if err != nil || live.number == g.number {
+	if err != nil || live.Number == g.Number {
 		return nil, err
 	}
 	if err := p.hold(ctx, tx, live, g); err != nil {
@@ -118,16 +118,15 @@ func (p *Projector) swap(
 		where name = $1 and version = $2 and live`, projection.Name, projection.Version); err != nil {
 		return nil, err
 	}
-	if _, err := tx.Exec(ctx, `
-		update feed.generations set live = true, promote = false, live_since = now()
-		where name = $1 and version = $2 and generation = $3`, projection.Name, projection.Version, g.number); err != nil {
+	if _, err := tx.Exec(ctx, "update feed.generations set live = true, promote = false, live_since = now() where "+
+		thisGeneration, g.Name, g.Version, g.Number); err != nil {
 		return nil, err
 	}
 	change := otherViews
-	if bytes.Equal(live.viewsDigest, viewsDigest(projection, live.number)) {
+	if bytes.Equal(live.viewsDigest, viewsDigest(projection, live.Number)) {
 		change = sameViews
 	}
-	return viewStatements(projection, g.number, change), noteViews(ctx, tx, projection, g.number)
+	return viewStatements(projection, g.Number, change), noteViews(ctx, tx, projection, g.Number)
 }
 
 // hold keeps both generations at their positions until the end of the transaction, if the candidate is not behind.
@@ -140,23 +139,23 @@ func (p *Projector) hold(ctx context.Context, tx pgx.Tx, live, candidate generat
 		select generation, commit_position, prepare_position from feed.checkpoints
 		where name = $1 and version = $2 and generation in ($3, $4) and log_id = $5 and epoch = $6
 		order by generation for update`,
-		live.name, live.version, live.number, candidate.number, p.config.Identity.LogID, p.config.Identity.Epoch)
+		live.Name, live.Version, live.Number, candidate.Number, p.config.Identity.LogID, p.config.Identity.Epoch)
 	if err != nil {
 		return err
 	}
 	positions := map[int]eventlog.Position{}
 	var number int
-	var commit, prepare int64
-	_, err = pgx.ForEachRow(rows, []any{&number, &commit, &prepare}, func() error {
-		positions[number] = eventlog.Position{Commit: uint64(commit), Prepare: uint64(prepare)}
+	var at eventlog.Position
+	_, err = pgx.ForEachRow(rows, []any{&number, &at.Commit, &at.Prepare}, func() error {
+		positions[number] = at
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	if at := positions[candidate.number]; at.Compare(positions[live.number]) < 0 || at.Compare(least) < 0 {
+	if at := positions[candidate.Number]; at.Compare(positions[live.Number]) < 0 || at.Compare(least) < 0 {
 		return domain.Refuse(domain.Conflict, fmt.Sprintf(
-			"Generation %d of %s is still behind: wait until it has caught up", candidate.number, live.name))
+			"Generation %d of %s is still behind: wait until it has caught up", candidate.Number, live.Name))
 	}
 	return nil
 }
@@ -167,7 +166,7 @@ func (p *Projector) leastForPromotion(ctx context.Context, tx pgx.Tx, live gener
 	var ofThisLog bool
 	err := tx.QueryRow(ctx, `
 		select log_id = $4 and epoch = $5 from feed.checkpoints where `+thisGeneration,
-		live.name, live.version, live.number, p.config.Identity.LogID, p.config.Identity.Epoch).Scan(&ofThisLog)
+		live.Name, live.Version, live.Number, p.config.Identity.LogID, p.config.Identity.Epoch).Scan(&ofThisLog)
 	if err != nil || ofThisLog {
 		return eventlog.Start(), err
 	}

@@ -65,12 +65,9 @@ func TestReadsAreExactDuringActsOfOperators(t *testing.T) {
 	for round := range rounds {
 		// given two instances, a writer, and a reader of each instance
 		w := newWorld(t)
-		var instances []*running
-		for _, name := range []string{"one", "two"} {
-			config := w.config(counters("list"), counters("other"))
-			config.Limits.Events, config.Instance = 200, name
-			instances = append(instances, start(t, config))
-		}
+		config := w.config(counters("list"), counters("other"))
+		config.Limits.Events = 200
+		instances := startTwo(t, config)
 		for _, instance := range instances {
 			<-instance.CaughtUp()
 		}

@@ -35,21 +35,13 @@ func (r *running) read(ctx context.Context, name string) (map[string]counter, ev
 func TestAReadShowsThePositionOfItsRows(t *testing.T) {
 	// given two instances, and continuous writes
 	w := newWorld(t)
-	config := w.config(counters("list"), counters("other"))
-	config.Instance = "one"
-	instances := []*running{start(t, config)}
-	config.Instance = "two"
-	instances = append(instances, start(t, config))
+	instances := startTwo(t, w.config(counters("list"), counters("other")))
 	for _, instance := range instances {
 		<-instance.CaughtUp()
 	}
 	stop := w.writing()
 
 	// when a client reads, through one and the other, until the rows have changed
-	type look struct {
-		rows map[string]counter
-		at   eventlog.Position
-	}
 	var looks []look
 	for n := 0; n < 60 || looks[0].at == looks[n-1].at; n++ {
 		rows, at, err := instances[n%2].read(t.Context(), "list")

@@ -59,31 +59,17 @@ func (p *Projector) named(names []string) ([]Projection, error) {
 
 // begin returns the generation that was never live, or else creates one.
 func (p *Projector) begin(ctx context.Context, tx pgx.Tx, projection Projection, promote bool) (GenerationID, error) {
-	id := GenerationID{Name: projection.Name, Version: projection.Version}
-	g, err := oneGeneration(ctx, tx, "name = $1 and version = $2 and live_since is null order by generation desc", id.Name,
-		id.Version)
+	g, err := oneGeneration(ctx, tx, "name = $1 and version = $2 and live_since is null order by generation desc",
+		projection.Name, projection.Version)
 	if errors.Is(err, pgx.ErrNoRows) {
-		if g.number, err = nextNumber(ctx, tx, id); err == nil {
-			g, err = createGeneration(ctx, tx, projection, generation{number: g.number, promote: promote})
-		}
+		g, err = createGeneration(ctx, tx, projection, generation{promote: promote})
 	} else if err == nil && promote {
-		_, err = tx.Exec(ctx, "update feed.generations set promote = true where name = $1 and version "+
-			"= $2 and generation = $3",
-			id.Name, id.Version, g.number)
+		_, err = tx.Exec(ctx, "update feed.generations set promote = true where "+thisGeneration, g.Name, g.Version, g.Number)
 	}
-	id.Number = g.number
 	if err != nil {
-		return GenerationID{}, fmt.Errorf("generation of %s: %w", id.Name, err)
+		return GenerationID{}, fmt.Errorf("generation of %s: %w", projection.Name, err)
 	}
-	return id, nil
-}
-
-// nextNumber returns a number that no existing generation has. A retired one's number may be reused.
-func nextNumber(ctx context.Context, tx pgx.Tx, id GenerationID) (number int, err error) {
-	err = tx.QueryRow(ctx, "select coalesce(max(generation), 0) + 1 from feed.generations where "+
-		"name = $1 and version = $2",
-		id.Name, id.Version).Scan(&number)
-	return number, err
+	return g.GenerationID, nil
 }
 
 // Retire drops a generation with its tables: one kept for a rollback, or an unfinished one, which ends the rebuild. A
@@ -124,7 +110,7 @@ func retire(ctx context.Context, tx pgx.Tx, id GenerationID, ourVersion bool) er
 		return domain.Refuse(domain.Conflict, fmt.Sprintf("Generation %d of %s version %d is live and an instance feeds it",
 			id.Number, id.Name, id.Version))
 	}
-	if _, err := tx.Exec(ctx, "delete from feed.generations where name = $1 and version = $2 and generation = $3",
+	if _, err := tx.Exec(ctx, "delete from feed.generations where "+thisGeneration,
 		id.Name, id.Version, id.Number); err != nil {
 		return err
 	}

@@ -221,14 +221,13 @@ func TestARebuildCompletesWithoutAFollower(t *testing.T) {
 func TestRebuildsThatBeginTogetherReadTheLogOnce(t *testing.T) {
 	// given read models
 	w := newWorld(t)
-	pages := make(chan PageStats, 10_000)
 	config := w.config(counters("a"), counters("b"), counters("c"))
 	p := start(t, config)
 	p.await(w.live(300))
 	p.stop()
 
 	// when they are rebuilt together
-	config.OnPage = func(s PageStats) { pages <- s }
+	pages := recordPages(&config)
 	p = start(t, config)
 	_, err := p.Rebuild(t.Context(), nil, false)
 	require.NoError(t, err)
@@ -238,9 +237,8 @@ func TestRebuildsThatBeginTogetherReadTheLogOnce(t *testing.T) {
 	p.stop()
 
 	// then each page was read for all three
-	close(pages)
 	read := 0
-	for page := range pages {
+	for _, page := range pages() {
 		require.Len(t, page.Generations, 3)
 		read += page.Events
 	}

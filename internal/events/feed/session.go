@@ -69,9 +69,9 @@ type member struct {
 }
 
 func newMember(p Projection, g generation, parking *parking, progress *progress) *member {
-	m := &member{projection: p, number: g.number, live: g.live, promote: g.promote, parking: parking, progress: progress}
+	m := &member{projection: p, number: g.Number, live: g.live, promote: g.promote, parking: parking, progress: progress}
 	for _, t := range p.Tables {
-		m.writers = append(m.writers, table.NewWriter(t, tableSchema(p.Name, p.Version, g.number)))
+		m.writers = append(m.writers, table.NewWriter(t, tableSchema(p.Name, p.Version, g.Number)))
 	}
 	return m
 }
@@ -138,7 +138,7 @@ func (s *session) route(ctx context.Context) error {
 		return fmt.Errorf("making the router: %w", err)
 	}
 	for _, g := range s.groups {
-		subscriber, err := pages.NewSubscriber(pages.Config{
+		subscriber := pages.NewSubscriber(pages.Config{
 			Log:    s.config.Log,
 			After:  g.members[0].position,
 			Limits: s.config.Limits,
@@ -146,9 +146,6 @@ func (s *session) route(ctx context.Context) error {
 			Ahead:  g.ahead,
 			Logger: s.logger,
 		})
-		if err != nil {
-			return err
-		}
 		g.handler = router.AddConsumerHandler(g.name(), pages.TopicAll, subscriber, g.handle)
 	}
 	if err := router.Run(ctx); err != nil {
@@ -692,12 +689,10 @@ func (s *session) idle(ctx context.Context) error {
 	if slices.ContainsFunc(s.followed, func(m *member) bool { return m.progress.waitedFor() }) {
 		return pause(ctx, followFast)
 	}
-	timer := time.NewTimer(followSlowly)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-timer.C:
+	case <-time.After(followSlowly):
 	case <-s.hasten:
 	}
 	return nil
@@ -720,10 +715,8 @@ func (s *session) look(ctx context.Context) error {
 
 // pause waits, unless ctx ends first.
 func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -776,9 +769,8 @@ func (c *checkpoints) queueMove(batch *pgx.Batch, members []*member, from, to ev
 	for i, m := range members {
 		parkings[i] = m.parkings
 	}
-	batch.Queue(moveCheckpoints, names, versions, generations,
-		int64(to.Commit), int64(to.Prepare), int64(events), c.lease,
-		int64(from.Commit), int64(from.Prepare), c.holder, c.log.LogID, c.log.Epoch, parkings)
+	batch.Queue(moveCheckpoints, names, versions, generations, to.Commit, to.Prepare, events, c.lease,
+		from.Commit, from.Prepare, c.holder, c.log.LogID, c.log.Epoch, parkings)
 }
 
 // read returns the members' rows.
@@ -856,7 +848,9 @@ func (c *checkpoints) claim(
 			return nil
 		default:
 			claimed.position = eventlog.Start()
-			return c.rebuild(ctx, tx, m)
+			if err := c.rebuild(ctx, tx, m); err != nil {
+				return err
+			}
 		}
 		if err := unblock(ctx, tx, m); err != nil {
 			return err
@@ -892,11 +886,8 @@ func (c *checkpoints) origin(
 func (c *checkpoints) lock(
 	ctx context.Context, tx pgx.Tx, m *member, reclaim bool,
 ) (checkpoint, eventlog.Identity, error) {
-	var (
-		log             eventlog.Identity
-		commit, prepare int64
-		row             = checkpoint{id: m.id()}
-	)
+	var log eventlog.Identity
+	row := checkpoint{id: m.id()}
 	err := tx.QueryRow(ctx, `
 		select commit_position, prepare_position, parkings, log_id, epoch,
 		       holder is null or holder = $4 or lease_until not between clock_timestamp()
@@ -904,11 +895,10 @@ func (c *checkpoints) lock(
 		       or ($5 and instance = $6)
 		from feed.checkpoints where name = $1 and version = $2 and generation = $3 for update`,
 		m.projection.Name, m.projection.Version, m.number, c.holder, reclaim && c.instance != "", c.instance, c.lease,
-	).Scan(&commit, &prepare, &m.parkings, &log.LogID, &log.Epoch, &row.free)
+	).Scan(&row.position.Commit, &row.position.Prepare, &m.parkings, &log.LogID, &log.Epoch, &row.free)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = errRetired
 	}
-	row.position = eventlog.Position{Commit: uint64(commit), Prepare: uint64(prepare)}
 	return row, log, err
 }
 
@@ -926,25 +916,19 @@ func (c *checkpoints) rebuild(ctx context.Context, tx pgx.Tx, m *member) error {
 		return err
 	}
 	m.parking = newParking()
-	if _, err := tx.Exec(ctx, "delete from feed.parked where name = $1 and version = $2 and generation = $3",
+	if _, err := tx.Exec(ctx, "delete from feed.parked where "+thisGeneration,
 		m.projection.Name, m.projection.Version, m.number); err != nil {
 		return err
 	}
 	_, err := tx.Exec(ctx, `
 		update feed.checkpoints
-		set commit_position = 0, prepare_position = 0, events = 0, moved_at = clock_timestamp(),
-		    log_id = $4, epoch = $5, holder = $6, instance = $7, lease_until = clock_timestamp() + $8::interval
-		where name = $1 and version = $2 and generation = $3`,
-		m.projection.Name, m.projection.Version, m.number, c.log.LogID, c.log.Epoch, c.holder, c.instance, c.lease)
+		set commit_position = 0, prepare_position = 0, events = 0, moved_at = clock_timestamp(), log_id = $4, epoch = $5
+		where `+thisGeneration, m.projection.Name, m.projection.Version, m.number, c.log.LogID, c.log.Epoch)
 	return err
 }
 
 func scanCheckpoint(row pgx.CollectableRow) (checkpoint, error) {
-	var (
-		c               checkpoint
-		commit, prepare int64
-	)
-	err := row.Scan(&c.id.Name, &c.id.Version, &c.id.Number, &commit, &prepare, &c.ours, &c.free)
-	c.position = eventlog.Position{Commit: uint64(commit), Prepare: uint64(prepare)}
+	var c checkpoint
+	err := row.Scan(&c.id.Name, &c.id.Version, &c.id.Number, &c.position.Commit, &c.position.Prepare, &c.ours, &c.free)
 	return c, err
 }

@@ -25,8 +25,8 @@
 package todo
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"regexp"
@@ -137,40 +137,17 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() Limits {
-	number := func(field *int, standard int) {
-		if *field == 0 {
-			*field = standard
-		}
-	}
-	duration := func(field *time.Duration, standard time.Duration) {
-		if *field == 0 {
-			*field = standard
-		}
-	}
-	number(&l.Batch, 200)
-	number(&l.Concurrency, 8)
-	duration(&l.Timeout, 30*time.Second)
-	number(&l.Attempts, 10)
-	duration(&l.FirstPause, time.Second)
-	duration(&l.LongestPause, 5*time.Minute)
-	duration(&l.Rest, time.Hour)
-	number(&l.MaxFailing, 1000)
-	duration(&l.OutagePause, 30*time.Second)
-	duration(&l.Poll, 5*time.Second)
-	duration(&l.Takeover, 30*time.Second)
+	l.Batch, l.Concurrency = cmp.Or(l.Batch, 200), cmp.Or(l.Concurrency, 8)
+	l.Timeout = cmp.Or(l.Timeout, 30*time.Second)
+	l.Attempts = cmp.Or(l.Attempts, 10)
+	l.FirstPause = cmp.Or(l.FirstPause, time.Second)
+	l.LongestPause = cmp.Or(l.LongestPause, 5*time.Minute)
+	l.Rest = cmp.Or(l.Rest, time.Hour)
+	l.MaxFailing = cmp.Or(l.MaxFailing, 1000)
+	l.OutagePause = cmp.Or(l.OutagePause, 30*time.Second)
+	l.Poll = cmp.Or(l.Poll, 5*time.Second)
+	l.Takeover = cmp.Or(l.Takeover, 30*time.Second)
 	return l
-}
-
-func (l Limits) check() error {
-	if l.Batch < 0 || l.Concurrency < 0 || l.Attempts < 0 || l.MaxFailing < 0 {
-		return errors.New("a limit is negative")
-	}
-	for _, d := range []time.Duration{l.Timeout, l.FirstPause, l.LongestPause, l.Rest, l.OutagePause, l.Poll, l.Takeover} {
-		if d < 0 {
-			return errors.New("a duration is negative")
-		}
-	}
-	return nil
 }
 
 var processName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
@@ -183,9 +160,6 @@ func (c *Config) validate() error {
 		return fmt.Errorf("to-do worker %s: a list and what is to be done are needed", c.Process.Name)
 	case c.Ready == nil, c.Shown == nil, c.GiveUp == nil:
 		return fmt.Errorf("to-do worker %s: Ready, Shown and GiveUp are needed", c.Process.Name)
-	}
-	if err := c.Limits.check(); err != nil {
-		return fmt.Errorf("to-do worker %s: %w", c.Process.Name, err)
 	}
 	return nil
 }
@@ -208,9 +182,10 @@ func (c *Config) setDefaults() {
 
 // Metrics are the metrics of an instance's workers. They implement prometheus.Collector.
 type Metrics struct {
-	attempts *prometheus.CounterVec
-	failures *prometheus.CounterVec
-	givenUp  *prometheus.GaugeVec
+	*prometheus.Registry
+
+	attempts, failures *prometheus.CounterVec
+	givenUp            *prometheus.GaugeVec
 }
 
 // NewMetrics returns Metrics without workers.
@@ -219,30 +194,15 @@ func NewMetrics() *Metrics {
 	counter := func(name, help string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, process)
 	}
-	return &Metrics{
+	m := &Metrics{
+		Registry: prometheus.NewRegistry(),
 		attempts: counter("recital_todo_attempts_total", "Attempts to carry out an item of a to-do list."),
 		failures: counter("recital_todo_failures_total", "Attempts that failed, without outages."),
 		givenUp: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "recital_todo_given_up_items", Help: "Items that were given up and are not done."}, process),
 	}
-}
-
-func (m *Metrics) vectors() []prometheus.Collector {
-	return []prometheus.Collector{m.attempts, m.failures, m.givenUp}
-}
-
-// Describe implements prometheus.Collector.
-func (m *Metrics) Describe(descriptions chan<- *prometheus.Desc) {
-	for _, vector := range m.vectors() {
-		vector.Describe(descriptions)
-	}
-}
-
-// Collect implements prometheus.Collector.
-func (m *Metrics) Collect(figures chan<- prometheus.Metric) {
-	for _, vector := range m.vectors() {
-		vector.Collect(figures)
-	}
+	m.MustRegister(m.attempts, m.failures, m.givenUp)
+	return m
 }
 
 // watch initialises the figures of a process to zero.

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -27,7 +26,6 @@ type Worker struct {
 	config   Config
 	limits   Limits
 	notified <-chan struct{}
-	started  atomic.Bool
 
 	outage   *backoff.ExponentialBackOff // pauses of the whole process
 	paused   bool                        // for an outage, which is logged once
@@ -64,9 +62,6 @@ func NewWorker(config Config) (*Worker, error) {
 // Run works until ctx ends, through outages, and then returns nil. It cancels the running items and waits for them. It
 // can be called once.
 func (w *Worker) Run(ctx context.Context) error {
-	if w.started.Swap(true) {
-		return errors.New("the to-do worker has been started before")
-	}
 	select {
 	case <-w.config.Ready:
 	case <-ctx.Done():
@@ -165,14 +160,13 @@ func (w *Worker) until(next time.Time, overdue time.Duration) time.Duration {
 
 // sleep waits, at most until the worker is notified or an attempt ends.
 func (w *Worker) sleep(ctx context.Context, wait time.Duration) {
-	timer := time.NewTimer(max(wait, minSleep))
-	defer timer.Stop()
+	over := time.After(max(wait, minSleep))
 	if !pause(ctx, minSleep) {
 		return
 	}
 	select {
 	case <-ctx.Done():
-	case <-timer.C:
+	case <-over:
 	case <-w.notified:
 	case a := <-w.ended:
 		w.settle(ctx, a)
@@ -202,12 +196,10 @@ func levelOf(again bool) slog.Level {
 
 // pause waits, and returns false if ctx ends first.
 func pause(ctx context.Context, wait time.Duration) bool {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return false
-	case <-timer.C:
+	case <-time.After(wait):
 		return true
 	}
 }

@@ -515,15 +515,13 @@ func TestAnInvalidConfigurationIsRefused(t *testing.T) {
 	_, err := todo.NewWorker(good())
 	require.NoError(t, err)
 	for name, change := range map[string]func(c *todo.Config){
-		"no name":             func(c *todo.Config) { c.Process.Name = "" },
-		"a name with blanks":  func(c *todo.Config) { c.Process.Name = "two words" },
-		"no list":             func(c *todo.Config) { c.Process.List = nil },
-		"no function":         func(c *todo.Config) { c.Process.Do = nil },
-		"never ready":         func(c *todo.Config) { c.Ready = nil },
-		"no end of waiting":   func(c *todo.Config) { c.Shown = nil },
-		"no alert":            func(c *todo.Config) { c.GiveUp = nil },
-		"a negative limit":    func(c *todo.Config) { c.Limits.Batch = -1 },
-		"a negative duration": func(c *todo.Config) { c.Limits.Poll = -1 },
+		"no name":            func(c *todo.Config) { c.Process.Name = "" },
+		"a name with blanks": func(c *todo.Config) { c.Process.Name = "two words" },
+		"no list":            func(c *todo.Config) { c.Process.List = nil },
+		"no function":        func(c *todo.Config) { c.Process.Do = nil },
+		"never ready":        func(c *todo.Config) { c.Ready = nil },
+		"no end of waiting":  func(c *todo.Config) { c.Shown = nil },
+		"no alert":           func(c *todo.Config) { c.GiveUp = nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := good()

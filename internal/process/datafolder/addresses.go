@@ -2,7 +2,6 @@ package datafolder
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -33,16 +32,10 @@ func (f *Folder) Announce(a Addresses) error {
 
 // Replace replaces a file of the folder atomically.
 func (f *Folder) Replace(name string, content []byte) error {
-	temporary, err := os.CreateTemp(f.dir, unfinished) // 0600
-	if err != nil {
+	if err := f.written(content, func(temporary string) error { return os.Rename(temporary, f.Path(name)) }); err != nil {
 		return fmt.Errorf("writing the file %s: %w", name, err)
 	}
-	defer os.Remove(temporary.Name())
-	_, err = temporary.Write(content)
-	if err := errors.Join(err, temporary.Sync(), temporary.Close()); err != nil {
-		return fmt.Errorf("writing the file %s: %w", name, err)
-	}
-	return os.Rename(temporary.Name(), f.Path(name))
+	return nil
 }
 
 // reachable returns an address for clients on this machine.

@@ -28,11 +28,16 @@ type Folder struct {
 // folder of an unreleased build or of another format is refused and not changed. Other users can traverse the folder,
 // because the user of the private Postgres has its data below it. Every secret in it has a mode of its own.
 func Open(dir string) (*Folder, error) {
+	return open(dir, CheckFormat, (*Folder).checkRestored, (*Folder).removeUnfinished, (*Folder).markFormat)
+}
+
+// open locks a folder that passes a check, which it creates if it is missing, and takes steps in it.
+func open(dir string, check func(dir string) error, steps ...func(*Folder) error) (*Folder, error) {
 	absolute, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("finding the data folder: %w", err)
 	}
-	if err := CheckFormat(absolute); err != nil {
+	if err := check(absolute); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(absolute, 0o711); err != nil {
@@ -42,8 +47,10 @@ func Open(dir string) (*Folder, error) {
 	if f.lock, err = lock(f.Path(lockName), absolute); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(f.checkRestored(), f.removeUnfinished(), f.markFormat()); err != nil {
-		return nil, errors.Join(err, f.Close())
+	for _, step := range steps {
+		if err := step(f); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
 	}
 	return f, nil
 }
@@ -154,7 +161,13 @@ func (f *Folder) FileOnce(name string, content func() (string, error)) (string, 
 	if err != nil {
 		return "", fmt.Errorf("making %s: %w", name, err)
 	}
-	if err := f.writeOnce(path, text+"\n"); err != nil && !errors.Is(err, fs.ErrExist) {
+	err = f.written([]byte(text+"\n"), func(temporary string) error {
+		if err := os.Link(temporary, path); err != nil {
+			return err
+		}
+		return Sync(f.dir)
+	})
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", fmt.Errorf("writing %s: %w", name, err)
 	}
 	final, err := os.ReadFile(path)
@@ -164,21 +177,18 @@ func (f *Folder) FileOnce(name string, content func() (string, error)) (string, 
 	return strings.TrimSpace(string(final)), nil
 }
 
-func (f *Folder) writeOnce(path, text string) error {
+// written writes a temporary file, and calls place to give it its name.
+func (f *Folder) written(content []byte, place func(temporary string) error) error {
 	temporary, err := os.CreateTemp(f.dir, unfinished) // 0600
 	if err != nil {
 		return err
 	}
 	defer os.Remove(temporary.Name())
-	_, err = temporary.WriteString(text)
-	err = errors.Join(err, temporary.Sync(), temporary.Close())
-	if err != nil {
+	_, err = temporary.Write(content)
+	if err := errors.Join(err, temporary.Sync(), temporary.Close()); err != nil {
 		return err
 	}
-	if err := os.Link(temporary.Name(), path); err != nil {
-		return err
-	}
-	return syncFolder(f.dir)
+	return place(temporary.Name())
 }
 
 // removeUnfinished removes unfinished files of killed starts.

@@ -24,27 +24,8 @@ func (f *Folder) checkRestored() error {
 // OpenToRestore opens an empty folder for the restore of a backup, or a folder with an interrupted restore of the same
 // backup. No recitald uses the folder before EndRestore.
 func OpenToRestore(dir, backup string) (*Folder, error) {
-	absolute, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, fmt.Errorf("finding the data folder: %w", err)
-	}
-	if err := os.MkdirAll(absolute, 0o711); err != nil {
-		return nil, fmt.Errorf("making the data folder: %w", err)
-	}
-	if err := checkEmpty(absolute); err != nil {
-		return nil, err
-	}
-	f := &Folder{dir: absolute}
-	if f.lock, err = lock(f.Path(lockName), absolute); err != nil {
-		return nil, err
-	}
-	if err := f.beginRestore(backup); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	if err := f.markFormat(); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
+	begin := func(f *Folder) error { return f.beginRestore(backup) }
+	return open(dir, checkEmpty, begin, (*Folder).markFormat)
 }
 
 func checkEmpty(dir string) error {
@@ -52,7 +33,7 @@ func checkEmpty(dir string) error {
 		return nil
 	}
 	entries, err := os.ReadDir(dir)
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("opening the data folder: %w", err)
 	}
 	for _, entry := range entries {
@@ -143,11 +124,11 @@ func (i Incoming) Remove() error {
 	if err := os.Remove(i.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("removing a consumed file: %w", err)
 	}
-	return syncFolder(filepath.Dir(i.path))
+	return Sync(filepath.Dir(i.path))
 }
 
-// syncFolder makes the names in a folder durable.
-func syncFolder(path string) error {
+// Sync makes the names in a folder durable.
+func Sync(path string) error {
 	folder, err := os.Open(path)
 	if err != nil {
 		return err

@@ -25,6 +25,7 @@ import (
 	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
 	"github.com/recital-tts/recital/internal/process/procfs"
 	"github.com/recital-tts/recital/internal/testing/bintest"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 	"github.com/recital-tts/recital/internal/testing/testlog"
 )
 
@@ -148,9 +149,7 @@ func TestADeadServerIsRestarted(t *testing.T) {
 
 // Neither new connections nor existing ones notice all of these faults.
 func TestAServerThatDoesNotAnswerIsReplaced(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	cases := map[string]func(t *testing.T, cluster *postgres.Cluster){
 		"its socket is gone": func(t *testing.T, cluster *postgres.Cluster) {
@@ -249,9 +248,7 @@ func TestTheLogContainsNoStatements(t *testing.T) {
 }
 
 func TestTheNextStartCopesWithAKilledRecitald(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	t.Parallel()
 	cases := map[string]struct {
 		killServer bool

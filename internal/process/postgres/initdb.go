@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/recital-tts/recital/internal/process/datafolder"
 )
 
 // Superuser is the database role that initdb creates, and Database the database that recitald uses.
@@ -37,7 +39,7 @@ func (i Installation) Init(ctx context.Context, owner Account, data string) erro
 	if err := os.Rename(unfinished, data); err != nil {
 		return fmt.Errorf("putting a new cluster in its place: %w", err)
 	}
-	return syncFolder(filepath.Dir(data))
+	return datafolder.Sync(filepath.Dir(data))
 }
 
 const unfinishedSuffix = ".unfinished-"
@@ -70,16 +72,6 @@ func (i Installation) initdb(ctx context.Context, owner Account, folder string) 
 		return fmt.Errorf("making a new cluster as user %s: %w: %s", owner.Name, err, bytes.TrimSpace(output.Bytes()))
 	}
 	return nil
-}
-
-// syncFolder makes the names in a folder durable.
-func syncFolder(path string) error {
-	folder, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer folder.Close()
-	return folder.Sync()
 }
 
 // Settings returns the server's options. They are on the command line, not in a file, so that the options of an earlier

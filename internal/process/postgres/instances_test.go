@@ -13,7 +13,7 @@ import (
 // The list comes from the names of the connections to Postgres.
 func TestInstancesAreListedWhileTheyAreConnected(t *testing.T) {
 	address := pgtest.URL(t)
-	reader, err := postgres.Open(t.Context(), address)
+	reader, err := postgres.NewPool(t.Context(), address, "")
 	require.NoError(t, err)
 	defer reader.Close()
 	listed := func() []string {

@@ -16,6 +16,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/recital-tts/recital/internal/process/certificates"
 )
 
 const (
@@ -25,22 +27,9 @@ const (
 	connectionIdle    = 5 * time.Minute
 )
 
-// Open connects to a database and returns a pool of connections to it. Settings of the URL take precedence over the
-// limits here. The errors do not contain the URL's password.
-func Open(ctx context.Context, url string) (*pgxpool.Pool, error) {
-	pool, err := NewPool(ctx, url, "")
-	if err != nil {
-		return nil, err
-	}
-	if err := pool.Ping(ctx); err != nil {
-		pool.Close()
-		return nil, fmt.Errorf("connecting to Postgres: %w", err)
-	}
-	return pool, nil
-}
-
-// NewPool is Open for a database that need not answer yet: the pool connects on demand. Instances lists the name of the
-// instance while it is connected; "" means none.
+// NewPool returns a pool of connections to a database that need not answer yet: the pool connects on demand. Settings
+// of the URL take precedence over the limits here. Instances lists the name of the instance while it is connected; ""
+// means none. The errors do not contain the URL's password.
 func NewPool(ctx context.Context, url, instance string) (*pgxpool.Pool, error) {
 	return newPool(ctx, url, instance, func(*pgxpool.Config) {})
 }
@@ -138,10 +127,5 @@ func CertificateEnd(ctx context.Context, pool *pgxpool.Pool) (end time.Time, err
 	if !is {
 		return end, nil
 	}
-	for _, one := range secured.ConnectionState().PeerCertificates {
-		if end.IsZero() || one.NotAfter.Before(end) {
-			end = one.NotAfter
-		}
-	}
-	return end, nil
+	return certificates.First(secured.ConnectionState().PeerCertificates), nil
 }

@@ -1,7 +1,6 @@
 package postgres_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 
@@ -26,7 +25,7 @@ func TestAPoolHasLimitsUnlessItsURLSetsThem(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			pool, err := postgres.Open(t.Context(), pgtest.URL(t)+c.parameters)
+			pool, err := postgres.NewPool(t.Context(), pgtest.URL(t)+c.parameters, "")
 			require.NoError(t, err)
 			defer pool.Close()
 
@@ -46,7 +45,18 @@ func TestAPoolHasLimitsUnlessItsURLSetsThem(t *testing.T) {
 	}
 }
 
-func TestErrorsOfOpenDoNotContainThePassword(t *testing.T) {
+// ping connects to a database.
+func ping(t *testing.T, address string) error {
+	t.Helper()
+	pool, err := postgres.NewPool(t.Context(), address, "")
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	return pool.Ping(t.Context())
+}
+
+func TestErrorsDoNotContainThePassword(t *testing.T) {
 	t.Parallel()
 	for name, address := range map[string]string{
 		"no listener":     "postgres://somebody:hunter2@127.0.0.1:1/db",
@@ -55,7 +65,7 @@ func TestErrorsOfOpenDoNotContainThePassword(t *testing.T) {
 		"key and value":   "host=127.0.0.1 port=1 user=somebody password=hunter2 sslmode=perhaps",
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := postgres.Open(context.Background(), address)
+			err := ping(t, address)
 			require.Error(t, err)
 			require.NotContains(t, err.Error(), "hunter2")
 		})
@@ -100,7 +110,7 @@ func TestErrorsThatMeanThatPostgresIsAway(t *testing.T) {
 		pgtest.URL(t) + "&dbname=missing":     false,
 		pgtest.URL(t) + "&user=nobody_at_all": false,
 	} {
-		_, err := postgres.Open(t.Context(), address)
+		err := ping(t, address)
 		require.Error(t, err, address)
 		require.Equal(t, away, postgres.IsAway(err), "%v", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/speech/acoustics"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 const rate = 16000
@@ -91,9 +92,7 @@ func TestATremblingVoiceHasNoMoreSyllables(t *testing.T) {
 
 // A recording longer than a block has the same result, however it is cut.
 func TestTheSameWhereverItIsCut(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	samples := with(say(rate, 130, 110, 2), -50)
 	config := acoustics.Config{Rate: rate, Enhance: true, Filter: true}
 	report, voice := acoustics.Analyse(samples, config)

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/recital-tts/recital/internal/speech/alignment"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 const rate = 16000
@@ -107,9 +108,7 @@ func TestAnotherPaceAndOtherPauses(t *testing.T) {
 
 // Long recordings are compared coarsely first, which bounds memory and time, and are as exact.
 func TestFiveMinutes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	random := rand.New(rand.NewPCG(3, 4))
 	var slow, quick []spoken
 	for length := 0.0; length < 290; {

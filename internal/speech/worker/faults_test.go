@@ -22,6 +22,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/enginetest"
 	"github.com/recital-tts/recital/internal/speech/worker"
 	"github.com/recital-tts/recital/internal/speech/worker/workertest"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // A text that takes a worker far longer than a test needs to act.
@@ -107,9 +108,7 @@ func TestAWorkerThatStallsIsKilledAfterTheTimeLimit(t *testing.T) {
 
 // Stopped processes never end by themselves, and here no job's time is limited.
 func TestAFrozenWorkerIsReplacedAndItsJobRepeated(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	for name, frozen := range map[string]func(testing.TB) []int{
 		"the process":         engineProcesses,
 		"its child for a job": func(t testing.TB) []int { return childrenOf(t, engineProcesses(t)[0]) },

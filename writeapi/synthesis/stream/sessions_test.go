@@ -22,6 +22,7 @@ import (
 	"github.com/recital-tts/recital/internal/process/procfs/procfstest"
 	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/speech/audio/codec/protocol"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 	"github.com/recital-tts/recital/internal/testing/testlog"
 )
 
@@ -299,9 +300,7 @@ func TestADrainFinishesWhatWasFlushed(t *testing.T) {
 
 // A client that stops reading stops the synthesis, which continues when the client reads again.
 func TestASlowReaderStopsTheSynthesis(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	h := newHouse(t)
 	id, key := h.open("enterprise")
 	c := h.begin(t, key, `"format":"pcm_f32le"`)
@@ -370,9 +369,7 @@ func startOf(pid int) uint64 {
 // Quiet clients hold no encoder: there can be more of them than codec streams, and all of them, and one more, are
 // served.
 func TestQuietSessionsHoldNoEncoder(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	const more = 8
 	h := newHouse(t, func(cfg *web.Config) { cfg.Limits.AccountSockets = protocol.MaxStreams + more + 1 })
 	h.synth.QuietEncoder = 10 * time.Millisecond

@@ -219,10 +219,8 @@ func (c *Client) newBackOff() *backoff.ExponentialBackOff {
 
 // sleep returns false if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return true
 	case <-ctx.Done():
 		return false

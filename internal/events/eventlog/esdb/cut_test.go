@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/events/eventlog"
@@ -93,36 +92,6 @@ func TestTheEndOfAContextLeavesTheOutcomeOpen(t *testing.T) {
 	_, err = log.Append(within(t, time.Second), "s", 0, event("second"))
 	require.ErrorIs(t, err, eventlog.ErrUnavailable)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-}
-
-func TestASubscriptionOutlivesCutConnections(t *testing.T) {
-	n := startNetwork(t, nil)
-	log, direct := impatient(t, n.address()), n.direct()
-	ctx := within(t, patience)
-	reader := logtest.NewReader(log.Subscribe(ctx, eventlog.Start()), eventlog.Start(), func(string) bool { return true })
-	reader.CaughtUp(t)
-
-	var written, read []uuid.UUID
-	for cut := range 3 {
-		for range 10 {
-			next := event("x")
-			_, err := direct.Append(ctx, "s", eventlog.Revision(len(written)-1), next)
-			require.NoError(t, err)
-			written = append(written, next[0].ID)
-		}
-		n.cut()
-		next := event("during the cut")
-		_, err := direct.Append(ctx, "s", eventlog.Revision(len(written)-1), next)
-		require.NoError(t, err)
-		written = append(written, next[0].ID)
-		n.join()
-		for _, event := range reader.Next(t, 11) {
-			read = append(read, event.ID)
-		}
-		reader.CaughtUp(t)
-		require.Equal(t, written, read)
-		require.Equal(t, cut+1, reader.Interruptions)
-	}
 }
 
 // The subscription itself cannot detect that its connection is half open. A call on the same connection detects it.

@@ -187,9 +187,24 @@ func startLoad(ctx context.Context, t *testing.T, log eventlog.Log) *load {
 	for range writers {
 		stream := "load-" + uuid.NewString()
 		l.writers.Go(func() { l.write(ctx, log, stream) })
+		l.writers.Go(func() { l.read(ctx, log, stream) })
 	}
 	t.Cleanup(func() { l.stop() })
 	return l
+}
+
+// read reads a stream again and again: it has a prefix of the stream or an error, and never a gap.
+func (l *load) read(ctx context.Context, log eventlog.Log, stream string) {
+	for ctx.Err() == nil {
+		var want uint64
+		for event, err := range log.ReadStream(ctx, stream, 0) {
+			if err == nil && event.Revision != want {
+				l.t.Errorf("revision %d follows %d", event.Revision, want)
+			}
+			want++
+		}
+		time.Sleep(time.Millisecond)
+	}
 }
 
 func (l *load) write(ctx context.Context, log eventlog.Log, stream string) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -122,65 +121,6 @@ func TestAnOutageIsTwoLinesOfTheLog(t *testing.T) {
 	require.Equal(t, 1, said.count("state=closed"))
 }
 
-func TestRestartsLoseNothingAndRepeatNothing(t *testing.T) {
-	const writers, each, restarts = 8, 150, 4
-	node := startRestartable(t)
-	log := node.client()
-	ctx := within(t, patience)
-	acknowledged := make([][]uuid.UUID, writers)
-	names := make([]string, writers)
-	var total atomic.Int64
-	var wait sync.WaitGroup
-	for w := range writers {
-		names[w] = fmt.Sprint("restart-", w)
-		wait.Go(func() {
-			for i := range each {
-				next := event("x")
-				if err := persistent(ctx, log, names[w], eventlog.Revision(i-1), next); err != nil {
-					t.Errorf("append %d: %v", i, err)
-					return
-				}
-				acknowledged[w] = append(acknowledged[w], next[0].ID)
-				total.Add(1)
-			}
-		})
-	}
-	wait.Go(func() { // reads continue, too, and return a prefix or an error, never a gap
-		for total.Load() < writers*each && ctx.Err() == nil {
-			var want uint64
-			for event, err := range log.ReadStream(ctx, names[0], 0) {
-				if err == nil && event.Revision != want {
-					t.Errorf("revision %d follows %d", event.Revision, want)
-				}
-				want++
-			}
-		}
-	})
-	reader := logtest.NewReader(log.Subscribe(ctx, eventlog.Start()), eventlog.Start(), func(string) bool { return true })
-	wait.Go(func() {
-		for restart := range int64(restarts) {
-			if !assertEventually(ctx, func() bool { return total.Load() >= (restart+1)*writers*each/(restarts+1) }) {
-				return
-			}
-			node.down()
-			node.up()
-		}
-	})
-
-	delivered := map[string][]uuid.UUID{}
-	for _, event := range reader.Next(t, writers*each) {
-		require.EqualValues(t, len(delivered[event.Stream]), event.Revision)
-		delivered[event.Stream] = append(delivered[event.Stream], event.ID)
-	}
-	wait.Wait()
-
-	for w, name := range names {
-		require.Equal(t, acknowledged[w], streamIDs(t, log, name))
-		require.Equal(t, acknowledged[w], delivered[name])
-	}
-	require.Positive(t, reader.Interruptions, "the reader was not interrupted")
-}
-
 // assertEventually polls without failing a test, for goroutines that are not the test's own.
 func assertEventually(ctx context.Context, condition func() bool) bool {
 	tick := time.NewTicker(time.Millisecond)
@@ -193,55 +133,6 @@ func assertEventually(ctx context.Context, condition func() bool) bool {
 		}
 	}
 	return true
-}
-
-func TestNoCallerHangsDuringAnOutage(t *testing.T) {
-	node := startRestartable(t)
-	log := node.client()
-	_, err := log.Append(within(t, patience), "outage", eventlog.NoStream, event("before"))
-	require.NoError(t, err)
-	node.down()
-
-	const callers, calls = 32, 10
-	results := make(chan error, callers*calls)
-	var wait sync.WaitGroup
-	for c := range callers {
-		wait.Go(func() {
-			for i := range calls {
-				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
-				switch (c + i) % 3 {
-				case 0:
-					_, err := log.Append(ctx, fmt.Sprint("outage-", c), eventlog.NoStream, event("x"))
-					results <- err
-				case 1:
-					for _, err := range log.ReadStream(ctx, "outage", 0) {
-						results <- err
-					}
-				default:
-					_, err := log.Head(ctx)
-					results <- err
-				}
-				cancel()
-			}
-		})
-	}
-	wait.Wait()
-	close(results)
-	for err := range results {
-		require.True(t, errors.Is(err, eventlog.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded), "%v", err)
-	}
-
-	t.Run("without a deadline they are refused", func(t *testing.T) {
-		_, err := log.Append(t.Context(), "outage-new", eventlog.NoStream, event("x"))
-		require.ErrorIs(t, err, eventlog.ErrUnavailable)
-		_, err = log.Head(t.Context())
-		require.ErrorIs(t, err, eventlog.ErrUnavailable)
-	})
-	t.Run("and served when the log is back", func(t *testing.T) {
-		node.up()
-		require.NoError(t, persistent(within(t, patience), log, "outage", 0, event("after")))
-		require.Len(t, streamIDs(t, log, "outage"), 2)
-	})
 }
 
 func TestAClientMayBeOpenedBeforeTheLog(t *testing.T) {

@@ -41,7 +41,6 @@ func Run(t *testing.T, open func(t *testing.T) eventlog.Log) {
 		{"read/large events", readLarge},
 		{"read/stops early", readStopsEarly},
 		{"read/ends with its context", readEndedContext},
-		{"read/backwards ends with its context", readBackwardsEndedContext},
 		{"read/with an ended context yields its error", readAfterEnd},
 		{"head/is the last event", headIsLast},
 		{"position/orders appends to all streams", positionsGrow},

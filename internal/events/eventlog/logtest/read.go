@@ -94,43 +94,34 @@ func readStopsEarly(t *testing.T, log *bench) {
 func readEndedContext(t *testing.T, log *bench) {
 	stream := newStream()
 	log.fill(t, stream, 1000)
-	ctx, cancel := context.WithCancel(log.ctx)
-	defer cancel()
+	for name, read := range map[string]func(context.Context) iter.Seq2[eventlog.Recorded, error]{
+		"forwards": func(ctx context.Context) iter.Seq2[eventlog.Recorded, error] {
+			return log.ReadStream(ctx, stream, 0)
+		},
+		"backwards": func(ctx context.Context) iter.Seq2[eventlog.Recorded, error] {
+			return log.ReadStreamBackwards(ctx, stream)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(log.ctx)
+			defer cancel()
+			events := 0
+			var errs []error
+			for _, err := range read(ctx) {
+				if err != nil {
+					errs = append(errs, err)
+				} else if events++; events == 10 {
+					cancel()
+				}
+			}
+			require.Len(t, errs, 1, "an error is the last element")
+			require.ErrorIs(t, errs[0], context.Canceled)
+			require.Less(t, events, 1000)
 
-	var read int
-	var errs []error
-	for _, err := range log.ReadStream(ctx, stream, 0) {
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		if read++; read == 10 {
-			cancel()
-		}
+			_, err := log.Head(ctx)
+			require.ErrorIs(t, err, context.Canceled)
+		})
 	}
-	require.Len(t, errs, 1, "an error is the last element")
-	require.ErrorIs(t, errs[0], context.Canceled)
-	require.Less(t, read, 1000)
-
-	_, err := log.Head(ctx)
-	require.ErrorIs(t, err, context.Canceled)
-}
-
-func readBackwardsEndedContext(t *testing.T, log *bench) {
-	stream := newStream()
-	log.fill(t, stream, 1000)
-	ctx, cancel := context.WithCancel(log.ctx)
-	defer cancel()
-
-	var errs []error
-	for _, err := range log.ReadStreamBackwards(ctx, stream) {
-		if err != nil {
-			errs = append(errs, err)
-		}
-		cancel()
-	}
-	require.Len(t, errs, 1, "an error is the last element")
-	require.ErrorIs(t, errs[0], context.Canceled)
 }
 
 func readAfterEnd(t *testing.T, log *bench) {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/events/eventnode"
 )
@@ -16,19 +18,14 @@ import (
 // Start runs a node with an empty log until the test ends, and returns the path of its unix socket.
 func Start(t testing.TB) string {
 	t.Helper()
-	dir := Dir(t)
-	return StartIn(t, dir)
+	return StartIn(t, Dir(t))
 }
 
 // StartIn runs a node on the log in dir until the test ends, and returns the path of its unix socket.
 func StartIn(t testing.TB, dir string) string {
 	t.Helper()
 	node := Open(t, dir)
-	t.Cleanup(func() {
-		if err := node.Close(); err != nil {
-			t.Errorf("closing the event node: %v", err)
-		}
-	})
+	t.Cleanup(func() { assert.NoError(t, node.Close()) })
 	return Socket(dir)
 }
 
@@ -40,9 +37,7 @@ func Open(t testing.TB, dir string) *eventnode.Node {
 		Socket: Socket(dir),
 		Logger: slog.New(slog.DiscardHandler),
 	})
-	if err != nil {
-		t.Fatalf("opening the event node: %v", err)
-	}
+	require.NoError(t, err)
 	return node
 }
 
@@ -50,14 +45,8 @@ func Open(t testing.TB, dir string) *eventnode.Node {
 func Dir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "node")
-	if err != nil {
-		t.Fatalf("making a folder for the event node: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Errorf("removing the event node's folder: %v", err)
-		}
-	})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, os.RemoveAll(dir)) })
 	return dir
 }
 
@@ -72,9 +61,7 @@ const patience = time.Minute
 func Configuration(t testing.TB, socket string) *esdb.Configuration {
 	t.Helper()
 	configuration, err := esdb.ParseConnectionString("esdb://localhost?tls=false")
-	if err != nil {
-		t.Fatalf("parsing the connection string: %v", err)
-	}
+	require.NoError(t, err)
 	configuration.Address = "unix://" + socket
 	configuration.Logger = esdb.NoopLogging()
 	deadline := patience // the client's default is 10 s
@@ -86,13 +73,7 @@ func Configuration(t testing.TB, socket string) *esdb.Configuration {
 func Client(t testing.TB, socket string) *esdb.Client {
 	t.Helper()
 	client, err := esdb.NewClient(Configuration(t, socket))
-	if err != nil {
-		t.Fatalf("making a client of the event node: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := client.Close(); err != nil {
-			t.Errorf("closing the client of the event node: %v", err)
-		}
-	})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, client.Close()) })
 	return client
 }

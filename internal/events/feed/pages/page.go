@@ -1,9 +1,9 @@
 package pages
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -47,41 +47,18 @@ func (p Page) Split(position eventlog.Position) (upTo, after Page) {
 // live page is often one event. Until then pages are as large as possible: the larger a page, the fewer rows are
 // written more than once.
 type Limits struct {
-	Events int           // 1 to 10,000; 0 means 5,000
+	Events int           // 0 means 5,000
 	Bytes  int           // of data and metadata; 0 means 8 MiB. One event may be larger
 	Age    time.Duration // since the page's first event; 0 means 50 ms. Ten times as long until the first catch-up
 }
 
-// DefaultEvents is the default maximum number of events of a page.
-const DefaultEvents = 5000
-
-const (
-	maxPageEvents    = 10_000
-	defaultPageBytes = 8 << 20
-	defaultPageAge   = 50 * time.Millisecond
-	agesBehind       = 10 // of a page before the first catch-up
-)
+// agesBehind is the age of a page before the first catch-up, as a multiple of the usual one.
+const agesBehind = 10
 
 func (l Limits) withDefaults() Limits {
-	if l.Events == 0 {
-		l.Events = DefaultEvents
+	return Limits{
+		Events: cmp.Or(l.Events, 5000), Bytes: cmp.Or(l.Bytes, 8<<20), Age: cmp.Or(l.Age, 50*time.Millisecond),
 	}
-	if l.Bytes == 0 {
-		l.Bytes = defaultPageBytes
-	}
-	if l.Age == 0 {
-		l.Age = defaultPageAge
-	}
-	return l
-}
-
-// Check returns an error for limits that are out of range.
-func (l Limits) Check() error {
-	l = l.withDefaults()
-	if l.Events < 1 || l.Events > maxPageEvents || l.Bytes < 1 || l.Age < 0 {
-		return fmt.Errorf("page limits: 1 to %d events, at least one byte, no negative age", maxPageEvents)
-	}
-	return nil
 }
 
 // pager cuts the deliveries of a subscription into pages.

@@ -3,6 +3,7 @@
 package pages
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -39,29 +40,17 @@ type Config struct {
 	Logger *slog.Logger // nil discards
 }
 
-const (
-	defaultResendAfter = 10 * time.Millisecond
-	resubscribeAfter   = 500 * time.Millisecond
-)
+const resubscribeAfter = 500 * time.Millisecond
 
 func (c *Config) setDefaults() {
 	c.Limits = c.Limits.withDefaults()
 	if c.Decode == nil {
 		c.Decode = func(r eventlog.Recorded) eventlog.Decoded { return eventlog.Decoded{Recorded: r} }
 	}
-	if c.ResendAfter == 0 {
-		c.ResendAfter = defaultResendAfter
-	}
+	c.ResendAfter = cmp.Or(c.ResendAfter, 10*time.Millisecond)
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-}
-
-func (c *Config) validate() error {
-	if c.Log == nil {
-		return errors.New("feed subscriber: the event log is missing")
-	}
-	return c.Limits.Check()
 }
 
 // Subscriber is a Watermill subscriber over a catch-up subscription to the log. A message carries a page, see From. The
@@ -79,14 +68,11 @@ type Subscriber struct {
 
 var _ message.Subscriber = (*Subscriber)(nil)
 
-// NewSubscriber checks the configuration.
-func NewSubscriber(config Config) (*Subscriber, error) {
+// NewSubscriber returns a subscriber to the log.
+func NewSubscriber(config Config) *Subscriber {
 	config.setDefaults()
-	if err := config.validate(); err != nil {
-		return nil, err
-	}
 	closing, cancel := context.WithCancel(context.Background())
-	return &Subscriber{config: config, closing: closing, close: cancel}, nil
+	return &Subscriber{config: config, closing: closing, close: cancel}
 }
 
 // Subscribe delivers the topic until ctx ends or the subscriber is closed; then the channel is closed. It does not wait

@@ -83,8 +83,7 @@ func (n *nodes) log(test string) eventlog.Log {
 
 // pubSub returns the publisher and the subscriber that Watermill's suite tests.
 func pubSub(t *testing.T, log eventlog.Log) (message.Publisher, message.Subscriber) {
-	subscriber, err := NewSubscriber(Config{Log: log, Limits: Limits{Events: 1}})
-	require.NoError(t, err)
+	subscriber := NewSubscriber(Config{Log: log, Limits: Limits{Events: 1}})
 	t.Cleanup(func() { require.NoError(t, subscriber.Close()) }) // the suite does not close all of them
 	return &publisher{log: log, revisions: map[string]eventlog.Revision{}}, subscriber
 }
@@ -170,8 +169,7 @@ func TestAMessageCarriesItsEvents(t *testing.T) {
 			assert.NoError(t, err)
 			return decoded
 		}
-		s, err := NewSubscriber(Config{Log: log, Limits: limits, Decode: decode})
-		require.NoError(t, err)
+		s := NewSubscriber(Config{Log: log, Limits: limits, Decode: decode})
 		messages, err := s.Subscribe(t.Context(), TopicAll)
 		require.NoError(t, err)
 		return messages, func() { require.NoError(t, s.Close()) }
@@ -212,8 +210,7 @@ func TestASubscriptionStartsAfterAPosition(t *testing.T) {
 	log := openLog(t, nodetest.Start(t))
 	at := write(t, log, closed{ID: "before"})
 	write(t, log, closed{ID: "after"})
-	s, err := NewSubscriber(Config{Log: log, After: at, Limits: Limits{Events: 1}})
-	require.NoError(t, err)
+	s := NewSubscriber(Config{Log: log, After: at, Limits: Limits{Events: 1}})
 	messages, err := s.Subscribe(t.Context(), TopicAll)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"ID":"after"}`, string((<-messages).Payload))
@@ -261,8 +258,7 @@ func TestAnEndedSubscriptionIsReplaced(t *testing.T) {
 	for i := range 8 {
 		write(t, log, closed{ID: fmt.Sprint(i)})
 	}
-	s, err := NewSubscriber(Config{Log: brittle{log}, Limits: Limits{Events: 1}})
-	require.NoError(t, err)
+	s := NewSubscriber(Config{Log: brittle{log}, Limits: Limits{Events: 1}})
 	messages, err := s.Subscribe(t.Context(), TopicAll)
 	require.NoError(t, err)
 

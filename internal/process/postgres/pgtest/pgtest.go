@@ -17,6 +17,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/process/postgres"
 )
@@ -42,10 +44,8 @@ func URL(t testing.TB) string {
 
 func open(t testing.TB, url string) *pgxpool.Pool {
 	t.Helper()
-	pool, err := postgres.Open(t.Context(), url)
-	if err != nil {
-		t.Fatalf("pgtest: %v", err)
-	}
+	pool, err := postgres.NewPool(t.Context(), url, "")
+	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	return pool
 }
@@ -65,18 +65,12 @@ var (
 func create(t testing.TB, template string) string {
 	t.Helper()
 	server, err := running()
-	if err != nil {
-		t.Fatalf("pgtest: %v", err)
-	}
+	require.NoError(t, err)
 	name := strings.ToLower(fmt.Sprintf("test_%s_%d", binary, databases.Add(1)))
-	if err := server.exec(t.Context(), fmt.Sprintf("create database %s template %s", name, template)); err != nil {
-		t.Fatalf("pgtest: creating a database: %v", err)
-	}
+	require.NoError(t, server.exec(t.Context(), fmt.Sprintf("create database %s template %s", name, template)))
 	t.Cleanup(func() {
 		// the test's own context has already ended
-		if err := server.exec(context.Background(), fmt.Sprintf("drop database %s with (force)", name)); err != nil {
-			t.Errorf("pgtest: dropping a database: %v", err)
-		}
+		assert.NoError(t, server.exec(context.Background(), fmt.Sprintf("drop database %s with (force)", name)))
 	})
 	return server.url(name)
 }

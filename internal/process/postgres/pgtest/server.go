@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/recital-tts/recital/internal/process/datafolder"
 	"github.com/recital-tts/recital/internal/process/postgres"
 )
@@ -195,12 +197,8 @@ fi
 func ClusterDir(t testing.TB) string {
 	t.Helper()
 	parent, err := os.MkdirTemp("", "recital-cluster-")
-	if err != nil {
-		t.Fatalf("pgtest: %v", err)
-	}
-	if err := os.Chmod(parent, 0o711); err != nil {
-		t.Fatalf("pgtest: %v", err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, os.Chmod(parent, 0o711))
 	dir := filepath.Join(parent, "postgres")
 	guard(t, dir, parent)
 	return dir
@@ -211,20 +209,14 @@ func ClusterDir(t testing.TB) string {
 func DataDir(t testing.TB) string {
 	t.Helper()
 	w, err := opened()
-	if err != nil {
-		t.Fatalf("pgtest: %v", err)
-	}
+	require.NoError(t, err)
 	cluster := ClusterDir(t)
 	folder, err := datafolder.Open(filepath.Dir(cluster)) // recitald refuses an unmarked folder with a cluster
 	if err == nil {
 		err = folder.Close()
 	}
-	if err != nil {
-		t.Fatalf("pgtest: %v", err)
-	}
-	if err := os.Mkdir(cluster, 0o711); err != nil {
-		t.Fatalf("pgtest: %v", err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, os.Mkdir(cluster, 0o711))
 	if output, err := exec.Command("cp", "-a", w.data, filepath.Join(cluster, "data")).CombinedOutput(); err != nil {
 		t.Fatalf("pgtest: copying the template: %v: %s", err, output)
 	}
@@ -243,12 +235,8 @@ func guard(t testing.TB, dir, remove string) {
 	shell := exec.Command("/bin/sh", "-c", endCluster, "sh", dir, remove)
 	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	input, err := shell.StdinPipe()
-	if err != nil {
-		t.Fatalf("pgtest: %v", err)
-	}
-	if err := shell.Start(); err != nil {
-		t.Fatalf("pgtest: starting a guard: %v", err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, shell.Start())
 	t.Cleanup(func() {
 		_ = input.Close()
 		_ = shell.Wait() // its exit code only reports whether there was something to do

@@ -148,7 +148,7 @@ func migrate(ctx context.Context, server *server) error {
 	if err := server.exec(ctx, "create database "+templateDatabase); err != nil {
 		return err
 	}
-	pool, err := postgres.Open(ctx, server.url(templateDatabase))
+	pool, err := postgres.NewPool(ctx, server.url(templateDatabase), "")
 	if err != nil {
 		return err
 	}

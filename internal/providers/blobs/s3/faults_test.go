@@ -22,6 +22,7 @@ import (
 	"github.com/recital-tts/recital/internal/providers/blobs"
 	"github.com/recital-tts/recital/internal/providers/blobs/s3"
 	"github.com/recital-tts/recital/internal/providers/blobs/s3test"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // proxied returns a proxy in front of a server, and a store that reaches it through the proxy.
@@ -44,9 +45,7 @@ func poison(t *testing.T, proxy *toxiproxy.Proxy, kind, stream, attributes strin
 }
 
 func TestAStoreRecoversFromFaultsWithoutLosses(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	server := s3test.Start(t)
 	long := strings.Repeat("long ", 2<<20)
 	for name, trouble := range map[string]func(*testing.T, *toxiproxy.Proxy) (over func()){
@@ -141,9 +140,7 @@ func TestAnUnusableBucketIsReportedAtTheStart(t *testing.T) {
 const dieVariable = "RECITAL_TEST_S3_WRITER"
 
 func TestAKilledWriterLeavesOnlyWholeBlobsAndUploadsToSweep(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	server := s3test.Start(t)
 	config := at(t, server.Address())
 	config.Now = func() time.Time { return time.Now().Add(25 * time.Hour) }

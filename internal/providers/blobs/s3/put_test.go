@@ -20,6 +20,7 @@ import (
 	"github.com/recital-tts/recital/internal/providers/blobs"
 	"github.com/recital-tts/recital/internal/providers/blobs/s3"
 	"github.com/recital-tts/recital/internal/providers/blobs/s3test"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 	"github.com/recital-tts/recital/internal/testing/testlog"
 )
 
@@ -154,9 +155,7 @@ func requireHarmless(t *testing.T, text string) {
 
 // The memory for uploads is bounded, regardless of their number.
 func TestAStoreThatStallsHoldsFewUploads(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	var begun atomic.Int32
 	f := newFront(t, s3test.Start(t).Address(),
 		func(w http.ResponseWriter, r *http.Request, forward func(http.ResponseWriter)) {

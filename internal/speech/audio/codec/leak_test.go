@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/speech/audio"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // residentBytes returns the RSS of a process (proc_pid_statm(5)).
@@ -52,9 +53,7 @@ func TestMemoryGoesBackAfterACrowd(t *testing.T) {
 }
 
 func TestMemoryStaysFlatOverManyStreams(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	pool := openPool(t, 1, time.Minute)
 	pid := pool.PIDs()[0]
 	speech := tone(engineRate, 0.1)

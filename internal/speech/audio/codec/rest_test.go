@@ -14,13 +14,12 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/speech/audio/codec"
 	"github.com/recital-tts/recital/internal/speech/audio/codec/protocol"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // The output of an encoder that rests sounds the same, except for at most 20 ms of additional silence.
 func TestARestIsNotHeard(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	pool := openPool(t, 2, time.Minute)
 	encoders := audio.NewEncoders(pool)
 	for _, spec := range specsOf(audio.Formats()) {

@@ -21,6 +21,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/speech/audio/decode"
 	"github.com/recital-tts/recital/internal/speech/audio/libav/libavtest"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 func TestEveryKindOfFileBecomesTheSameSound(t *testing.T) {
@@ -181,9 +182,7 @@ func (s *slowly) ReadAt(p []byte, offset int64) (int, error) {
 // A file that takes long to decode must not get an error that asks for a retry again and again. Its process is ended by
 // its processor time instead.
 func TestAProcessThatWorksHasTheTimeThatItNeeds(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	const timeout = 5 * time.Second
 	working := &slowly{
 		Reader: bytes.NewReader(tone(t, kinds()[0].encoder, 4, 48000, 1)), begun: time.Now(), pause: timeout / 10,

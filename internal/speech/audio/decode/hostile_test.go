@@ -18,6 +18,7 @@ import (
 	"github.com/recital-tts/recital/internal/process/procfs"
 	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/speech/audio/libav/libavtest"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 var errOther = errors.New("neither audio nor the upload's fault")
@@ -35,9 +36,7 @@ func requireHarmless(t testing.TB, file []byte) (decoded audio.Decoded, unusable
 }
 
 func TestFilesThatAreCutOff(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	for _, kind := range kinds() {
 		t.Run(kind.name, func(t *testing.T) {
 			whole := tone(t, kind.encoder, 2, 48000, 1)

@@ -20,6 +20,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/loudness"
 	"github.com/recital-tts/recital/internal/speech/worker"
 	"github.com/recital-tts/recital/internal/speech/worker/workertest"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 const rate = 22050
@@ -184,9 +185,7 @@ func idOf(variant string) string {
 // The pitch of a voice depends on the language, so a speaker of Italian is compared with Italian. Clones of speakers
 // who are slower or faster than the synthesiser have the speaker's pace.
 func TestACloneHasThePitchAndThePaceOfTheSpeakerInTheirLanguage(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	cloner, engine := newCloner(t)
 	for accent, c := range map[string]struct {
 		language       string

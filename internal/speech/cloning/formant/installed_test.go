@@ -17,6 +17,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/loudness"
 	"github.com/recital-tts/recital/internal/speech/resample"
 	"github.com/recital-tts/recital/internal/speech/worker/workertest"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // installed is an installed voice that speaks like a voice of an engine.
@@ -76,9 +77,7 @@ func played(recordings [][]byte, steps int) (all [][]byte) {
 
 // An installed voice near the speaker is moved, and the clone is then nearer than a clone of the synthesiser.
 func TestACloneIsMadeOfANearInstalledVoice(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	plain, engine := newCloner(t)
 	flite := open(t, workertest.Flite(workerBinary))
 	leah, _ := speech.LookupVoice("leah")

@@ -8,14 +8,13 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/cloning"
 	"github.com/recital-tts/recital/internal/speech/cloning/likeness"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // No voice is nearer to a system voice than itself. Its clone has its pitch and its colour, and no equaliser, which
 // would only add errors of the measurement.
 func TestACloneOfASystemVoiceSoundsLikeIt(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	cloner, engine := newCloner(t)
 	lily, _ := speech.LookupVoice("lily")
 	analyses := analyse(t, cloner, rested(say(t, engine, lily, given()...))...)

@@ -9,13 +9,12 @@ import (
 	"github.com/recital-tts/recital/internal/speech/cloning"
 	"github.com/recital-tts/recital/internal/speech/cloning/likeness"
 	"github.com/recital-tts/recital/internal/speech/worker/workertest"
+	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
 // Recordings that end with their last word, without a pause before it, have no measurable noise.
 func TestACloneOfSpeechWithoutRestsIsNearer(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one of the longest scenarios")
-	}
+	longtest.Only(t)
 	cloner, engine := newCloner(t)
 	flite := open(t, workertest.Flite(workerBinary))
 	for _, id := range []string{"zeke", "ansel", "leah"} {
