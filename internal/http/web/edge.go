@@ -198,7 +198,8 @@ func (s *Server) logVisit(v *visit, seen Observation) {
 	if !s.log.Enabled(v, slog.LevelInfo) {
 		return
 	}
-	line := slog.NewRecord(time.Now(), slog.LevelInfo, "request", 0) // Logger would look up its caller, which is not logged
+	// Logger would look up its caller, which is not logged.
+	line := slog.NewRecord(time.Now(), slog.LevelInfo, "request", 0)
 	line.AddAttrs(
 		slog.String("method", seen.Method), slog.String("route", seen.Route), slog.Int("status", seen.Status),
 		slog.Int64("bytes", seen.Bytes), slog.Duration("duration", seen.Duration), slog.String("request_id", v.RequestID))

@@ -81,8 +81,8 @@ func (r *reference) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*string)(r))
 }
 
-// objectOf returns the id and the customer of an event's object, or its previous customer. It reads only fields that are
-// the same in all versions of the API.
+// objectOf returns the id and the customer of an event's object, or else its previous customer. It reads only fields
+// that are the same in all versions of the API.
 func objectOf(raw []byte, before string) (id, customer string) {
 	var o struct {
 		ID       string    `json:"id"`
