@@ -77,11 +77,16 @@ func BenchmarkGetAccount(b *testing.B) {
 	askBare := ask(dialAll(b, clients, serveRow(b, pool)), get+"x-account: operator\r\n\r\n", &its)
 
 	var oursRate, itsRate rate
-	var oursAllocated, itsAllocated float64
+	var oursAllocated, itsAllocated, oursBusy, itsBusy float64
 	for b.Loop() {
-		oursAllocated += allocated(func() { require.NoError(b, oursRate.window(clients, each, askOurs)) })
-		itsAllocated += allocated(func() { require.NoError(b, itsRate.window(clients, each, askBare)) })
+		oursBusy += busyWithPostgres(b, pool, func() {
+			oursAllocated += allocated(func() { require.NoError(b, oursRate.window(clients, each, askOurs)) })
+		})
+		itsBusy += busyWithPostgres(b, pool, func() {
+			itsAllocated += allocated(func() { require.NoError(b, itsRate.window(clients, each, askBare)) })
+		})
 	}
+	benchtest.Compare(b, "cpu-µs", oursBusy/oursRate.done, itsBusy/itsRate.done)
 	benchtest.Compare(b, "allocs/request", oursAllocated/oursRate.done, itsAllocated/itsRate.done)
 	compareTimes(b, &ours, &its)
 	benchtest.Compare(b, "requests/s", oursRate.perSecond(), itsRate.perSecond())

@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"context"
-	"syscall"
 	"testing"
 	"time"
 
@@ -22,19 +21,6 @@ func accountLoad(b *testing.B, a *app.App, key string, clients int) (ask func(cl
 		_, err := conns[client].ask("GET /v1/account HTTP/1.1\r\nHost: recital\r\nx-api-key: " + key + "\r\n\r\n")
 		return 1, err
 	}
-}
-
-// busy returns the processor time of this process during do.
-func busy(b *testing.B, do func()) time.Duration {
-	b.Helper()
-	taken := func() time.Duration {
-		var usage syscall.Rusage
-		require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
-		return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
-	}
-	before := taken()
-	do()
-	return taken() - before
 }
 
 // BenchmarkScrape measures GET /v1/account with eight clients while /metrics is scraped ten times a second, a hundred

@@ -198,23 +198,24 @@ func (s *Server) logVisit(v *visit, seen Observation) {
 	if !s.log.Enabled(v, slog.LevelInfo) {
 		return
 	}
-	line := []slog.Attr{
+	// Logger would look up its caller, which is not logged.
+	line := slog.NewRecord(time.Now(), slog.LevelInfo, "request", 0)
+	line.AddAttrs(
 		slog.String("method", seen.Method), slog.String("route", seen.Route), slog.Int("status", seen.Status),
-		slog.Int64("bytes", seen.Bytes), slog.Duration("duration", seen.Duration), slog.String("request_id", v.RequestID),
-	}
+		slog.Int64("bytes", seen.Bytes), slog.Duration("duration", seen.Duration), slog.String("request_id", v.RequestID))
 	if v.Principal.Account != "" {
-		line = append(line, slog.String("account", v.Principal.Account))
+		line.AddAttrs(slog.String("account", v.Principal.Account))
 	}
 	if v.trace != "" {
-		line = append(line, slog.String("trace", v.trace))
+		line.AddAttrs(slog.String("trace", v.trace))
 	}
 	if v.closeCode != 0 {
-		line = append(line, slog.Int("close_code", v.closeCode))
+		line.AddAttrs(slog.Int("close_code", v.closeCode))
 	}
 	if seen.Aborted {
-		line = append(line, slog.Bool("aborted", true))
+		line.AddAttrs(slog.Bool("aborted", true))
 	}
-	s.log.LogAttrs(v, slog.LevelInfo, "request", line...)
+	_ = s.log.Handler().Handle(v, line) // as Logger ignores it
 }
 
 // logError logs an error that is hidden from the client.

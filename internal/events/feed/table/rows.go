@@ -16,18 +16,13 @@ import (
 //
 // The first mistake (an invalid value for a column, a table of another projection) is kept and fails the event.
 type Rows struct {
-	tables map[*Table]*tableChanges
-	err    error
+	tables  []*Table
+	changes map[*Table]*tableChanges // of the tables with changes, which are few in a short page
+	err     error
 }
 
 // NewRows returns an empty collection for the rows of these tables.
-func NewRows(tables []*Table) *Rows {
-	r := &Rows{tables: make(map[*Table]*tableChanges, len(tables))}
-	for _, t := range tables {
-		r.tables[t] = &tableChanges{table: t, held: reflect.New(t.row).Elem(), byKey: map[string]*change{}}
-	}
-	return r
-}
+func NewRows(tables []*Table) *Rows { return &Rows{tables: tables} }
 
 // put inserts or replaces the held row.
 func (r *Rows) put(changes *tableChanges) {
@@ -114,18 +109,33 @@ func (r *Rows) Err() error { return r.err }
 // Count returns the number of changed rows.
 func (r *Rows) Count() int {
 	n := 0
-	for _, changes := range r.tables {
+	for _, changes := range r.changes {
 		n += len(changes.ordered)
 	}
 	return n
 }
 
 func (r *Rows) of(t *Table) (*tableChanges, bool) {
-	changes, ok := r.tables[t]
-	if !ok {
-		r.fail(t, errors.New("it is not a table of this projection"))
+	if changes, ok := r.changes[t]; ok {
+		return changes, true
 	}
-	return changes, ok
+	if !slices.Contains(r.tables, t) {
+		r.fail(t, errors.New("it is not a table of this projection"))
+		return nil, false
+	}
+	if r.changes == nil {
+		r.changes = map[*Table]*tableChanges{}
+	}
+	r.changes[t] = &tableChanges{table: t, held: reflect.New(t.row).Elem(), byKey: map[string]*change{}}
+	return r.changes[t], true
+}
+
+// ordered returns the changes of a table in the order in which the rows were first touched.
+func (r *Rows) ordered(t *Table) []*change {
+	if changes, ok := r.changes[t]; ok {
+		return changes.ordered
+	}
+	return nil
 }
 
 // read returns the values of the held row's first n columns.

@@ -255,7 +255,7 @@ func TestTypesOfColumns(t *testing.T) {
 		"k", "x", "x", "x", nil, id.String(), int64(7), int64(7), int64(-7), 0.5, true,
 		time.Date(2026, 11, 21, 0, 2, 3, 456_789_000, time.UTC), time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC),
 		"{}", `["x"]`, nil, []byte{}, nil,
-	}, rows.tables[table.Table].ordered[0].values)
+	}, rows.ordered(table.Table)[0].values)
 }
 
 func TestMistakesInRowsAreReported(t *testing.T) {

@@ -45,7 +45,7 @@ func (w *Writer) Queue(batch *pgx.Batch, rows *Rows) {
 
 // counted returns the changes of rows that may affect the counts of rankings.
 func (w *Writer) counted(rows *Rows) (counted []*change) {
-	for _, c := range rows.tables[w.table].ordered {
+	for _, c := range rows.ordered(w.table) {
 		changes := func(r Ranking) bool { return c.kind != patchedRow || r.reads(w.table, c.touched()) }
 		if slices.ContainsFunc(w.ranked.rankings, changes) {
 			counted = append(counted, c)
@@ -65,7 +65,7 @@ func (w *Writer) count(batch *pgx.Batch, rows []*change, times int64) {
 func (w *Writer) queue(batch *pgx.Batch, rows *Rows) {
 	var deleted, patched, put, summed []*change
 	var mask uint64
-	for _, c := range rows.tables[w.table].ordered {
+	for _, c := range rows.ordered(w.table) {
 		switch {
 		case c.kind == deletedRow:
 			deleted = append(deleted, c)
