@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-//go:embed rules/*.txt rules/emoji-*.tsv tables/*.tsv
+//go:embed rules/*.txt rules/*.tsv tables/*.tsv
 var files embed.FS
 
 // tables holds the data of a language for the shared rules: its words, the genders of its nouns, its months and units.
