@@ -443,6 +443,8 @@ func (c *context) quantity(written string, m measure) string {
 	name := m.many
 	if written == "1" || t.words["singular"] == "below two" && (whole == "0" || whole == "1") || c.isAdjective() {
 		name = m.one
+	} else if t.sets["dative"] != nil && strings.HasSuffix(name, "er") && c.isDative() { // "nach 5 Kilometern"
+		name += "n"
 	}
 	gender := m.gender
 	if gender == 'n' && t.words["one n"] == "" {

@@ -297,7 +297,7 @@ func (c *context) dropStop(symbol string) {
 	tail, ok := strings.CutPrefix(c.after, ".")
 	next := strings.TrimLeft(tail[:min(len(tail), 4)], " \u00a0")
 	goesOn := next != "" && (startsLower(next) || strings.ContainsRune(",;:)0123456789", firstOf(next)))
-	if ok && goesOn && unicode.IsLetter(lastOf(symbol)) {
+	if ok && goesOn && unicode.IsLetter(lastOf(symbol)) && !strings.HasPrefix(symbol, "°") {
 		c.size++
 		c.after = tail
 	}
