@@ -62,8 +62,8 @@ var (
 	others   = sync.OnceValue(newOthers)
 )
 
-// Prepare loads everything that texts in languages with rules need, so that none waits for it. The others are loaded with
-// their first text, in some milliseconds.
+// Prepare loads everything that texts in languages with rules need, so that none waits for it. The others are loaded
+// with their first text, in some milliseconds.
 func Prepare() {
 	others().filter()
 	for _, locale := range slices.Concat([]func() *locale{american, british}, slices.Collect(maps.Values(tabled))) {
