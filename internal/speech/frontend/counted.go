@@ -200,10 +200,10 @@ func (l *locale) amountBy(set, whole, decimals string) string {
 
 // signed puts the word for minus before what is said of a negative number.
 func (c *context) signed(said string) string {
-	if c.groups[1] == "" {
-		return said
+	if word := c.locale.tables.words["minus"]; c.groups[1] != "" && word != "" {
+		return word + " " + said
 	}
-	return c.locale.tables.words["minus"] + " " + said
+	return c.groups[1] + said
 }
 
 // sayCountedPhone reads a telephone number, which begins with a plus sign or a zero, digit by digit.
