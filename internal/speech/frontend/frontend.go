@@ -227,7 +227,7 @@ func (s *scanner) match() (found, bool) {
 	}
 	rest := s.rest()
 	first, _ := utf8.DecodeRuneInString(rest)
-	if isWord(first) && isWord(s.previous()) {
+	if isWord(first) && isWord(s.previous()) && s.plain < s.at { // else a rule has ended here
 		return found{}, false
 	}
 	if m, ok := s.matchEmoji(first); ok {

@@ -102,6 +102,21 @@ func (t *tables) caseAfter(word string) int {
 	}) + 1
 }
 
+// isDative reports whether the word before the position, or before an earlier amount and "und" or "bis", governs the
+// dative.
+func (c *context) isDative() bool {
+	before := c.before()
+	if amount := firstAmount.FindStringSubmatch(c.text[max(0, c.at-40):c.at]); amount != nil {
+		before = amount[1]
+	}
+	return before != "auf" && c.locale.tables.caseAfter(before) == dative // "kürzt auf 5 Meter"
+}
+
+const dative = 2 // as an index of the forms of a number
+
+// firstAmount matches the word before the first of two amounts, up to the second.
+var firstAmount = regexp.MustCompile(`(\pL+) \d[\d.,]*(?: (?:und|bis|oder) |\s?[-–]\s?)$`)
+
 func sayGermanDate(c *context) (string, bool) {
 	if c.isAfter("part") || len(c.groups[1]) == 1 && c.groups[2][0] == '0' && c.groups[3] == "" { // "Raum 2.01."
 		return "", false

@@ -62,7 +62,8 @@ var (
 	others   = sync.OnceValue(newOthers)
 )
 
-// Prepare loads everything that texts need, so that no text waits for it.
+// Prepare loads everything that texts in languages with rules need, so that none waits for it. The others are loaded
+// with their first text, in some milliseconds.
 func Prepare() {
 	others().filter()
 	for _, locale := range slices.Concat([]func() *locale{american, british}, slices.Collect(maps.Values(tabled))) {
@@ -79,6 +80,9 @@ func localeOf(language string) *locale {
 		return british()
 	}
 	if locale, ok := tabled[language]; ok {
+		return locale()
+	}
+	if locale, ok := counted[language]; ok {
 		return locale()
 	}
 	return others()
@@ -150,7 +154,11 @@ func (l *locale) integer(digits string) string {
 	return l.spell(l.counting, n)
 }
 
+// spell spells a number by a set of rules, or writes it for the engine if there is none.
 func (l *locale) spell(set string, n int64) string {
+	if set == "" {
+		return strconv.FormatInt(n, 10)
+	}
 	return l.tables.corrected(set, strings.ReplaceAll(l.speller.spell(set, n), ",", ""))
 }
 

@@ -39,12 +39,22 @@ func parseRules(content string) speller {
 	return s
 }
 
-// learn adds a rule to a named set.
+// learn adds a rule to a named set, in place of the one with its base.
 func (s speller) learn(name, base, text string) {
-	if rule, ok := parseRule(base, text); ok {
-		s[name] = append(s[name], rule)
+	rule, ok := parseRule(base, text)
+	if !ok {
+		return
+	}
+	rules := s[name]
+	i, found := slices.BinarySearchFunc(rules, rule.base, numberRule.compare)
+	if found {
+		rules[i] = rule
+	} else {
+		s[name] = slices.Insert(rules, i, rule)
 	}
 }
+
+func (r numberRule) compare(n int64) int { return cmp.Compare(r.base, n) }
 
 // parseRule reads a rule of whole numbers. The others (negative numbers, fractions, infinity) are spelled by this
 // package.
@@ -85,7 +95,7 @@ func (s speller) spell(set string, n int64) string {
 
 func (s speller) write(out *strings.Builder, set string, n int64, depth int) bool {
 	rules := s[set]
-	i, exact := slices.BinarySearchFunc(rules, n, func(r numberRule, n int64) int { return cmp.Compare(r.base, n) })
+	i, exact := slices.BinarySearchFunc(rules, n, numberRule.compare)
 	if !exact {
 		i--
 	}

@@ -96,7 +96,7 @@ func (l *locale) telephone(written string) (string, bool) {
 // dateInOrder reads a date of numbers in an order such as "dmy".
 func (l *locale) dateInOrder(written, order string) (string, bool) {
 	parts := strings.FieldsFunc(written, func(r rune) bool { return !isDigit(r) })
-	if len(parts) != len(order) {
+	if len(parts) != len(order) || len(l.tables.months) == 0 {
 		return "", false
 	}
 	of := make(map[rune]string, len(order))

@@ -235,6 +235,8 @@ func sayDeclined(c *context) (string, bool) {
 	gender, kase, ok := c.agree(n, readings)
 	r, isOrdered := c.orderedBy(n, singular(readings), c.governed())
 	switch {
+	case !t.isRussian() && c.isBetweenHours():
+		return c.clockIn(written, "", 'i'), true
 	case t.sets["daytime"][c.next()] && n <= 24, n <= 24 && c.next() == "" && c.isAfter("at"): // "o 9"
 		return c.clockIn(written, "", c.clockCase('n')), true
 	case n >= 1000 && n < 2100 && t.isRussian() && slices.ContainsFunc(readings, isOfYears):
@@ -255,6 +257,20 @@ func sayDeclined(c *context) (string, bool) {
 	}
 	return l.cardinal(n, gender, kase), true
 }
+
+// isBetweenHours reports whether a number is one of two hours that follow each other: "między 20 a 21".
+func (c *context) isBetweenHours() bool {
+	tail := c.text[max(0, c.at-30):min(len(c.text), c.at+20)]
+	for _, hours := range betweenHours.FindAllStringSubmatch(tail, -1) {
+		if from, to := number(hours[1]), number(hours[2]); to == from+1 && to <= 24 {
+			return true
+		}
+	}
+	return false
+}
+
+// betweenHours matches the two numbers, if no noun follows them.
+var betweenHours = regexp.MustCompile(`(?i)(?:^|\PL)(?:po)?między\s(\d{1,2})\sa\s(\d{1,2})\s?(?:$|[.,;:!?)\n])`)
 
 // isLabel reports whether a number names the noun before it.
 func (c *context) isLabel() bool {

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-//go:embed rules/*.txt rules/emoji-*.tsv tables/*.tsv
+//go:embed rules/*.txt rules/*.tsv tables/*.tsv
 var files embed.FS
 
 // tables holds the data of a language for the shared rules: its words, the genders of its nouns, its months and units.
@@ -443,6 +443,8 @@ func (c *context) quantity(written string, m measure) string {
 	name := m.many
 	if written == "1" || t.words["singular"] == "below two" && (whole == "0" || whole == "1") || c.isAdjective() {
 		name = m.one
+	} else if t.sets["dative"] != nil && strings.HasSuffix(name, "er") && c.isDative() { // "nach 5 Kilometern"
+		name += "n"
 	}
 	gender := m.gender
 	if gender == 'n' && t.words["one n"] == "" {

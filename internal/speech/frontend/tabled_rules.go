@@ -69,9 +69,9 @@ func (l *locale) tabledAmountRules() []rule {
 		unlessAfter(oneOf("/"), on(Fraction, stroke+of, sayTabledFraction)), on(Fraction, sign+of, sayTabledFraction),
 		unlessAfter(oneOf("/"), on(Fraction, stroke+`()`, sayTabledFraction)), on(Fraction, sign+`()`, sayTabledFraction),
 		on(Range, `[-–—]\s?| [-–—]\s`, sayDash),
-		on(Number, `(`+numeral+`)?\s?[xх×]\s?`, sayTabledTimes),
+		on(Number, `(`+numeral+`)?\s?[xх×]\s?(\d[\d.,]*(?:[xх×]\d[\d.,]*)*)?`, sayTabledTimes),
 		unlessAfter(isDigit, on(Unit, `(\.\d+|`+numeral+`)[ \x{a0}\x{202f}-]?(?:(`+
-			cmp.Or(alternatives(names), noText)+`)\s?)?(`+unit+`)`, sayTabledUnit)),
+			cmp.Or(alternatives(names), noText)+`)[ \x{a0}])?(`+unit+`)`, sayTabledUnit)),
 		on(Number, `(`+numeral+`)\s?(`+scale+`)`, sayScaled),
 		on(Unit, cmp.Or(t.words["units alone"], `km|kg|min|m[²³]?|qm|h|l|g|t|s|kWh`), sayUnitAlone),
 	}
@@ -297,7 +297,7 @@ func (c *context) dropStop(symbol string) {
 	tail, ok := strings.CutPrefix(c.after, ".")
 	next := strings.TrimLeft(tail[:min(len(tail), 4)], " \u00a0")
 	goesOn := next != "" && (startsLower(next) || strings.ContainsRune(",;:)0123456789", firstOf(next)))
-	if ok && goesOn && unicode.IsLetter(lastOf(symbol)) {
+	if ok && goesOn && unicode.IsLetter(lastOf(symbol)) && !strings.HasPrefix(symbol, "°") {
 		c.size++
 		c.after = tail
 	}
@@ -309,8 +309,11 @@ var sizes = regexp.MustCompile(`^[\d.,]+(?:\s?[xх×]\s?[\d.,]+)*`)
 // sayTabledTimes reads the sign of "3 x 4" and "3x", or of a size: "3 x 4 cm", "3 cm x 4 cm".
 func sayTabledTimes(c *context) (string, bool) {
 	t, sign := c.locale.tables, c.locale.names["symbol"]["×"]
+	c.size -= len(c.groups[2]) // the numbers after it are read next
+	c.after, c.groups[0] = c.groups[2]+c.after, c.groups[0][:c.size]
+	isSize := c.groups[2] != "" && !strings.Contains(c.groups[0], " ")
 	others := sizes.FindString(c.after[:min(len(c.after), 40)])
-	if others != "" && c.locale.unitFollows(c.after[len(others):]) {
+	if others != "" && (isSize || c.locale.unitFollows(c.after[len(others):])) {
 		sign = cmp.Or(t.words["by"], sign)
 	}
 	switch {

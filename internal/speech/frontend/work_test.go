@@ -14,14 +14,14 @@ import (
 // For each byte of a text, whatever it consists of, the rules look at 60 bytes at most, and a text of twice the length
 // costs twice as much. Prose costs 1 or 2 for each byte.
 func TestNoLineCostsMuch(t *testing.T) {
-	for _, language := range []string{"en-us", "de", "fr-fr", "es", "it", "pt", "nl", "pl", "ru", "sv"} {
+	for _, language := range []string{"en-us", "de", "fr-fr", "es", "it", "pt", "nl", "pl", "ru", "sv", "uk", "he"} {
 		for name, line := range lines() {
 			text := strings.ToValidUTF8(line[:len(line)/4], "")
 			bytes, states := frontend.Work(text, language)
 			require.LessOrEqual(t, bytes, 60*len(text), "%s in %s", name, language)
 			require.Less(t, states, 1500, "%s in %s", name, language)
 			twice, _ := frontend.Work(text+text, language)
-			require.LessOrEqual(t, twice, 2*bytes+bytes/4, "%s in %s", name, language)
+			require.LessOrEqual(t, twice, 2*bytes+bytes/4+1, "%s in %s", name, language)
 		}
 	}
 }

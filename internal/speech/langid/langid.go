@@ -9,7 +9,9 @@ import (
 	"iter"
 	"math"
 	"math/bits"
+	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
@@ -20,6 +22,27 @@ import (
 //
 //go:embed ngrams.bin
 var table string
+
+// phraseLines has short texts that are not told apart by their words, because these are used more in other languages: a
+// language, tab, and phrases with strokes between them.
+//
+//go:embed phrases.tsv
+var phraseLines string
+
+// phrases has their languages.
+var phrases = sync.OnceValue(func() map[string]string {
+	of := make(map[string]string)
+	for line := range strings.Lines(phraseLines) {
+		code, list, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		for phrase := range strings.SplitSeq(list, "|") {
+			of[phrase] = code
+		}
+	}
+	return of
+})
+
+// maxPhrase is the number of bytes of the longest text that is looked up among the phrases.
+const maxPhrase = 40
 
 const (
 	longest    = 4 // letters of an n-gram
@@ -85,6 +108,11 @@ func Codes() []string {
 // letters in all. The same text always has the same result.
 func Detect(text string, script *unicode.RangeTable) string {
 	scores, told := start(script)
+	if len(text) <= maxPhrase && told != 0 {
+		if code, ok := phrases()[strings.Join(slices.Collect(Words(text)), " ")]; ok {
+			return code
+		}
+	}
 	left := sample
 	counted := map[string]bool{}
 	for word := range Words(head(text)) {

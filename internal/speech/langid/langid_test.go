@@ -104,6 +104,19 @@ func TestWhatSaysLittleIsEnglish(t *testing.T) {
 	}
 }
 
+// A phrase of words that are used more in other languages is known as a whole, whatever its punctuation.
+func TestShortPhrasesAreKnown(t *testing.T) {
+	for text, language := range map[string]string{
+		"Come va?": "it", "Ça va ?": "fr", "Tak for mad!": "da", "Ha det!": "nb", "JA": "de", "Come here": "en",
+		"Come va with": "en",
+	} {
+		assert.Equal(t, language, langid.Detect(text, unicode.Latin), text)
+	}
+	assert.Equal(t, "bg", langid.Detect("Как си?", unicode.Cyrillic))
+	assert.Equal(t, "ru", langid.Detect("Да.", unicode.Cyrillic))
+	assert.Empty(t, langid.Detect("Ja", unicode.Han))
+}
+
 func TestCaseAndFormDoNotMatter(t *testing.T) {
 	for line := range strings.Lines(sentences) {
 		_, text, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")

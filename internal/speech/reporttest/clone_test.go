@@ -72,7 +72,7 @@ func (t *tools) printClones(ctx context.Context, table io.Writer, r reference) e
 	heldOut := likeness.Measure(r.heldOut, r.judgedAt)
 	own, chance := likeness.Chance(likeness.Measure(r.given, engine.SampleRate()), heldOut)
 	bases := map[string]likeness.Voice{}
-	for _, c := range []struct {
+	for i, c := range []struct {
 		accent string
 		of     []speech.Voice
 	}{{r.accent, nil}, {"", nil}, {r.accent, t.bases}} {
@@ -86,7 +86,7 @@ func (t *tools) printClones(ctx context.Context, table io.Writer, r reference) e
 		if err != nil {
 			return err
 		}
-		if c.of != nil && voice.Installed == nil {
+		if i == 2 && voice.Installed == nil {
 			continue // it is the first
 		}
 		clone, err := say(ctx, speaker, voice, r)

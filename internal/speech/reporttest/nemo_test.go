@@ -2,9 +2,12 @@ package reporttest
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -12,8 +15,13 @@ import (
 // otherCases are cases outside of this service's scope: lattices of readings, and NeMo's own markup.
 var otherCases = []string{"normalize_with_audio", "special_text"}
 
+// nemoReasons has the reasons of disagreements with NeMo: a reason and a pattern of "kind: text".
+//
+//go:embed texts/nemo.tsv
+var nemoReasons string
+
 // reportNemo prints, by file, how many of NeMo-text-processing's published cases for English have the same spoken text
-// here, and lists the others.
+// here, and lists the others by their reasons, and those without one last.
 func reportNemo(ctx context.Context) error {
 	pairs, err := nemoCases(*cases)
 	if err != nil {
@@ -37,12 +45,27 @@ func reportNemo(ctx context.Context) error {
 		}
 	}
 	fmt.Printf("%s alike in all\n", &all)
-	for _, o := range outcomes {
-		if heardWords(o.said) != heardWords(o.spoken) {
-			fmt.Printf("%s: %q is said as %q; NeMo: %q\n", o.kind, o.text, o.said, o.spoken)
-		}
-	}
+	printReasons(outcomes)
 	return nil
+}
+
+func printReasons(outcomes []outcome) {
+	others := slices.DeleteFunc(slices.Clone(outcomes), func(o outcome) bool {
+		return heardWords(o.said) == heardWords(o.spoken)
+	})
+	for line := range strings.Lines(nemoReasons + "not explained\t\n") {
+		reason, expression, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		pattern := regexp.MustCompile(expression)
+		has := func(o outcome) bool { return pattern.MatchString(o.kind + ": " + o.text) }
+		left := slices.DeleteFunc(slices.Clone(others), has)
+		fmt.Printf("%d of %d: %s\n", len(others)-len(left), len(outcomes), reason)
+		for _, o := range others {
+			if has(o) {
+				fmt.Printf("    %s: %q is said as %q; NeMo: %q\n", o.kind, o.text, o.said, o.spoken)
+			}
+		}
+		others = left
+	}
 }
 
 // nemoCases reads files of lines of written and spoken text with a tilde between them.
