@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/domain/catalogue"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/domain/subscription"
@@ -40,13 +41,8 @@ type Config struct {
 	Keys    keyring.Keyring
 	Periods Periods
 	Views   Views
-	Alert   func(ctx context.Context, l Lapse) error
-	// AlertUnpaid raises the alert of an invoice. Repeated calls raise one alert.
-	AlertUnpaid func(ctx context.Context, i UnpaidInvoice) error
-	// AlertLost raises the alert of a lost dispute. Repeated calls raise one alert.
-	AlertLost func(ctx context.Context, d LostDispute) error
-	// AlertSecond raises the alert of a second running subscription. Repeated calls raise one alert.
-	AlertSecond func(ctx context.Context, s SecondSubscription) error
+	// Alert raises an alert. Repeated calls for an occasion raise one alert.
+	Alert func(ctx context.Context, o Occasion) error
 	// Address returns the sealed e-mail address of an account's owner from a read model; nil for none.
 	Address func(ctx context.Context, account string) ([]byte, error)
 	Now     func() time.Time
@@ -98,12 +94,14 @@ type Billed struct {
 	Currency, Item string
 }
 
-// Lapse is a subscription that lost its plan for lack of payment.
-type Lapse struct {
-	Account      string
-	Subscription string
-	Cause        uuid.UUID // the event that began the grace
-	At           time.Time
+// Occasion is the cause of an alert, as for package alerts. Source, subject, reason and cause identify it.
+type Occasion struct {
+	Source  string
+	Subject string
+	Reason  alert.Reason
+	Cause   uuid.UUID // an event; zero for none
+	Detail  string    // for the log line; never personal data
+	At      time.Time
 }
 
 // Billing executes the commands on subscriptions, cards and notices. Errors of its methods, besides those in their

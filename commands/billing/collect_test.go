@@ -13,6 +13,7 @@ import (
 	"github.com/recital-tts/recital/commands/billing"
 	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/domain/subscription"
 )
@@ -60,7 +61,8 @@ func TestAnInvoiceThatIsNotPaidIsAnAlertAndPaidByANewCard(t *testing.T) {
 	s := newShop(t)
 	account := s.owing()
 	unpaid := s.has(account).Invoices[0].ID
-	require.Equal(t, []string{unpaid}, s.unpaid)
+	require.Len(t, s.alerts(alert.Uncollected), 1)
+	require.Equal(t, unpaid, s.alerts(alert.Uncollected)[0].Subject)
 	require.True(t, slices.ContainsFunc(s.events(account), func(e subscription.Event) bool {
 		failed, is := e.(subscription.PaymentFailed)
 		return is && failed.Invoice == unpaid && failed.Attempts == 4
@@ -90,7 +92,8 @@ func TestNoCrashSwallowsTheAlertOfAnInvoice(t *testing.T) {
 		_, err = s.Refresh(t.Context(), account)
 		require.NoError(t, err)
 	}
-	require.Equal(t, []string{s.has(account).Invoices[0].ID}, s.unpaid)
+	require.Len(t, s.alerts(alert.Uncollected), 1)
+	require.Equal(t, s.has(account).Invoices[0].ID, s.alerts(alert.Uncollected)[0].Subject)
 }
 
 // After a crash at any change while a new card or a new subscription pays for the last period, the period is paid once.

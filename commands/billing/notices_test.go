@@ -18,6 +18,7 @@ import (
 	"github.com/recital-tts/recital/commands/billing"
 	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/domain/catalogue"
 	"github.com/recital-tts/recital/domain/payment"
 	"github.com/recital-tts/recital/domain/plan"
@@ -315,7 +316,7 @@ func TestAPlanIsWithdrawnWhenNobodyPays(t *testing.T) {
 	_, err = s.Lapse(t.Context(), stream, began)
 	require.ErrorAs(t, err, &notYet)
 	require.InDelta(t, grace, notYet.After, float64(time.Hour))
-	require.Empty(t, s.alerts())
+	require.Empty(t, s.alerts(alert.Unpaid))
 
 	// nor while the alert cannot be raised
 	s.advance(grace)
@@ -330,10 +331,10 @@ func TestAPlanIsWithdrawnWhenNobodyPays(t *testing.T) {
 		_, err = s.Lapse(t.Context(), stream, began)
 		require.NoError(t, err)
 		require.Equal(t, plan.Free, s.state(account).Entitled.Plan)
-		require.Len(t, s.alerts(), 1)
+		require.Len(t, s.alerts(alert.Unpaid), 1)
 	}
-	require.Equal(t, began, s.alerts()[0].Cause)
-	require.Equal(t, account, s.alerts()[0].Account)
+	require.Equal(t, began, s.alerts(alert.Unpaid)[0].Cause)
+	require.Equal(t, account, s.alerts(alert.Unpaid)[0].Subject)
 
 	// another card pays the debt, and restores it
 	_, err = s.ReplaceCard(t.Context(), account, s.register(account, "pm_card_visa"), none, origin)

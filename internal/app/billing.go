@@ -14,7 +14,6 @@ import (
 	commands "github.com/recital-tts/recital/commands/billing"
 	"github.com/recital-tts/recital/commands/ledger"
 	"github.com/recital-tts/recital/domain/alert"
-	"github.com/recital-tts/recital/domain/money"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/events/todo"
@@ -35,15 +34,17 @@ func billingSlice(core *coreParts, providers *providerParts, shared *sharedParts
 				Journal: core.journal, Gateway: providers.payments, Keys: core.keys,
 				Periods: periods{shared.ledger}, Views: readapi.Hints{Models: core.projector},
 				Coupon: core.cfg.StripeCoupon, Grace: core.cfg.Dunning, DisputeEndsPlan: core.cfg.DisputeEndsPlan,
-				Alert: lapseAlert(shared.alerts), AlertUnpaid: unpaidAlert(shared.alerts),
-				AlertLost: lostAlert(shared.alerts), AlertSecond: secondAlert(shared.alerts), Now: core.time.now, Logger: core.log,
+				Alert: func(ctx context.Context, o commands.Occasion) error {
+					return shared.alerts.Raise(ctx, alerts.Occasion(o))
+				},
+				Now: core.time.now, Logger: core.log,
 				Address: addresses.Addresses{Models: core.projector}.Of,
 			})
 			if err != nil {
 				return service{}, err
 			}
 			shared.ledger.PriceBy(billing.RateOf)
-			core.metrics.expectAlert(alerts.ToDoSource(commands.DunningProcess), alert.Unpaid)
+			core.metrics.expectAlert(alert.ToDoSource(commands.DunningProcess), alert.Unpaid)
 			core.metrics.expectAlert(alert.PaymentsSource, alert.Uncollected)
 			core.metrics.expectAlert(alert.PaymentsSource, alert.DisputeLost)
 			core.metrics.expectAlert(alert.PaymentsSource, alert.Doubled)
@@ -81,54 +82,6 @@ func billingToDos(billing *commands.Billing) []toDo {
 			}
 			return billing.BillOverage(ctx, item.Stream, version, item.Cause)
 		}},
-	}
-}
-
-// lapseAlert returns a function that raises the alert of a subscription with a withdrawn plan.
-func lapseAlert(raised *alerts.Alerts) func(context.Context, commands.Lapse) error {
-	return func(ctx context.Context, l commands.Lapse) error {
-		return raised.Raise(ctx, alerts.Occasion{
-			Source: alerts.ToDoSource(commands.DunningProcess), Subject: l.Account,
-			Reason: alert.Unpaid, Cause: l.Cause, At: l.At,
-			Detail: fmt.Sprintf("the subscription %s was not paid in time, and its plan is withdrawn", l.Subscription),
-		})
-	}
-}
-
-// unpaidAlert returns a function that raises the alert of an unpaid invoice.
-func unpaidAlert(raised *alerts.Alerts) func(context.Context, commands.UnpaidInvoice) error {
-	return func(ctx context.Context, i commands.UnpaidInvoice) error {
-		return raised.Raise(ctx, alerts.Occasion{
-			Source: alert.PaymentsSource, Subject: i.Invoice, Reason: alert.Uncollected, At: i.At,
-			Detail: fmt.Sprintf("account %s was to pay %d (%s) for characters past its plan", i.Account, i.Amount, i.Currency),
-		})
-	}
-}
-
-// lostAlert returns a function that raises the alert of a lost dispute.
-func lostAlert(raised *alerts.Alerts) func(context.Context, commands.LostDispute) error {
-	return func(ctx context.Context, d commands.LostDispute) error {
-		rest := "its plan stays"
-		if d.EndsPlan {
-			rest = "its plan ends"
-		}
-		return raised.Raise(ctx, alerts.Occasion{
-			Source: alert.PaymentsSource, Subject: d.Invoice, Reason: alert.DisputeLost, At: d.At,
-			Detail: fmt.Sprintf("%s of account %s went back, and %s", money.Format(d.Amount, d.Currency), d.Account, rest),
-		})
-	}
-}
-
-// beside stands between the subscriptions in the subject of an alert.
-const beside = " beside "
-
-// secondAlert returns a function that raises the alert of a subscription that runs beside a newer one.
-func secondAlert(raised *alerts.Alerts) func(context.Context, commands.SecondSubscription) error {
-	return func(ctx context.Context, s commands.SecondSubscription) error {
-		return raised.Raise(ctx, alerts.Occasion{
-			Source: alert.PaymentsSource, Subject: s.Subscription + beside + s.Newer, Reason: alert.Doubled, At: s.At,
-			Detail: fmt.Sprintf("account %s pays both, and the newer one counts", s.Account),
-		})
 	}
 }
 

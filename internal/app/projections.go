@@ -14,7 +14,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/recital-tts/recital/commands/alerts"
 	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/feed"
@@ -292,7 +291,7 @@ func (a *App) startToDo(
 	if err != nil {
 		return err
 	}
-	a.metrics.expectAlert(alerts.ToDoSource(t.process), alert.GaveUp)
+	a.metrics.expectAlert(alert.ToDoSource(t.process), alert.GaveUp)
 	a.running.Add(lifecycle.Background("the to-do worker of "+t.process, worker.Run))
 	return nil
 }
