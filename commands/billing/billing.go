@@ -14,10 +14,11 @@ import (
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/domain/catalogue"
-	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/subscription"
 	"github.com/recital-tts/recital/internal/access/keyring"
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/todo"
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
@@ -67,31 +68,15 @@ type Views interface {
 // Periods is the billing of usage by the ledger. A period is given by its stream, and terms by the version of their
 // entitlement.
 type Periods interface {
-	// OverageOn returns the usage past plan and credit on ended terms.
-	OverageOn(ctx context.Context, stream string, version int64) (Overage, error)
+	// OverageOn returns the usage past plan and credit on ended terms, and the position of the period's last event.
+	OverageOn(ctx context.Context, stream string, version int64) (ledger.PeriodOverage, eventlog.Position, error)
 	// OverageBilled records the billing of an overage. Recording it again has no effect.
-	OverageBilled(ctx context.Context, stream string, version int64, b Billed, cause uuid.UUID) (eventlog.Position, error)
-	// EndFor ends the periods of a closed account, and returns their unbilled usage. While a reservation is open in
-	// them the error is a *todo.NotYetError.
-	EndFor(ctx context.Context, account string) ([]Unbilled, error)
-}
-
-// Overage is the usage past plan and credit on ended terms.
-type Overage struct {
-	Account    string
-	Plan       plan.Type
-	Start      time.Time // of the period
-	End        time.Time // of the terms
-	Characters int64
-	At         time.Time         // when it was recorded
-	Billed     bool              // true for a free one, too
-	Position   eventlog.Position // of the last event of the period
-}
-
-// Billed is the billing of an overage. Item is "" if it cost nothing.
-type Billed struct {
-	Units, Amount  int64
-	Currency, Item string
+	OverageBilled(
+		ctx context.Context, stream string, version int64, b ledger.Bill, cause uuid.UUID,
+	) (eventlog.Position, error)
+	// EndFor ends the periods of a closed account, and returns their unbilled overages as items of OverageProcess. While
+	// a reservation is open in them the error is a *todo.NotYetError.
+	EndFor(ctx context.Context, account string) ([]todo.Item, error)
 }
 
 // Occasion is the cause of an alert, as for package alerts. Source, subject, reason and cause identify it.

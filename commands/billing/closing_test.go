@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	api "github.com/stripe/stripe-go/v84"
 
@@ -39,7 +38,7 @@ func newHouse(t testing.TB) *house {
 	h := &house{shop: newShop(t)}
 	h.accounts = accounts.New(h.Journal, h.sandbox.Now)
 	h.ledger = h.keeper(h.Log)
-	h.Periods = realPeriods{h.ledger}
+	h.Periods = h.ledger
 	return h
 }
 
@@ -50,31 +49,6 @@ func (h *house) keeper(log eventlog.Log) *ledger.Ledger {
 	require.NoError(h.T, err)
 	h.T.Cleanup(keeper.Close)
 	return keeper
-}
-
-// realPeriods are the periods of a ledger.
-type realPeriods struct{ *ledger.Ledger }
-
-func (p realPeriods) OverageOn(ctx context.Context, stream string, version int64) (billing.Overage, error) {
-	o, err := p.Ledger.OverageOn(ctx, stream, version)
-	return billing.Overage{
-		Account: o.Account, Plan: o.Plan, Start: o.Start, End: o.End, Characters: o.Characters, At: o.At,
-		Billed: o.Billed, Position: o.Position,
-	}, err
-}
-
-func (p realPeriods) OverageBilled(
-	ctx context.Context, stream string, version int64, b billing.Billed, cause uuid.UUID,
-) (eventlog.Position, error) {
-	return p.Ledger.OverageBilled(ctx, stream, version, ledger.Bill(b), cause)
-}
-
-func (p realPeriods) EndFor(ctx context.Context, account string) (due []billing.Unbilled, err error) {
-	unbilled, err := p.Ledger.EndFor(ctx, account)
-	for _, u := range unbilled {
-		due = append(due, billing.Unbilled(u))
-	}
-	return due, err
 }
 
 // speaker returns an account that bought indie and used more characters than it includes.
@@ -332,7 +306,7 @@ func (h *house) closeDyingAt(t *testing.T, at int, declines bool) bool {
 		f := &fuse{at: at, after: after}
 		dying, ctx := h.mortal(t, f)
 		mortal := &mortalLog{Log: h.Log, fuse: f}
-		dying.Periods = realPeriods{h.keeper(mortal)}
+		dying.Periods = h.keeper(mortal)
 		j := &journal.Journal{Log: mortal, Registry: h.Journal.Registry}
 		err := h.goOn(ctx, dying, accounts.New(j, h.sandbox.Now), id)
 		if !f.blown() {

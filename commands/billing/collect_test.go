@@ -14,6 +14,7 @@ import (
 	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/alert"
+	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/domain/subscription"
 )
@@ -27,7 +28,7 @@ func (s *shop) owing() (account string) {
 	_, err = s.Cancel(s.T.Context(), account, none, origin)
 	require.NoError(s.T, err)
 	s.advance(32*24*time.Hour, account)
-	s.Periods = &books{over: billing.Overage{Account: account, Plan: plan.Pro, Characters: 112_000, At: s.sandbox.Now()}}
+	s.Periods = &books{over: ledger.PeriodOverage{Account: account, Plan: plan.Pro, Characters: 112_000, At: s.sandbox.Now()}}
 	_, err = s.BillOverage(s.T.Context(), "usage-"+account, 3, cause())
 	require.NoError(s.T, err)
 	s.advance(2*time.Hour, account)
@@ -80,7 +81,7 @@ func TestNoCrashSwallowsTheAlertOfAnInvoice(t *testing.T) {
 	s := newShop(t)
 	account := s.subscribed(pro)
 	require.NoError(t, s.sandbox.FailNextPayment(s.state(account).Customer))
-	s.Periods = &books{over: billing.Overage{Account: account, Plan: plan.Pro, Characters: 112_000, At: s.sandbox.Now()}}
+	s.Periods = &books{over: ledger.PeriodOverage{Account: account, Plan: plan.Pro, Characters: 112_000, At: s.sandbox.Now()}}
 	_, err := s.BillOverage(t.Context(), "usage-a-1", 3, cause())
 	require.NoError(t, err)
 	s.deaf = true
@@ -170,7 +171,7 @@ func TestWhatIsTooLittleForAnInvoiceIsALoss(t *testing.T) {
 			require.NoError(t, err)
 			closed := s.sandbox.Now()
 			bill := func(ctx context.Context, b *billing.Billing, version int64) error {
-				b.Periods = &books{over: billing.Overage{Account: account, Plan: plan.Pro, Characters: 5_000, At: closed}}
+				b.Periods = &books{over: ledger.PeriodOverage{Account: account, Plan: plan.Pro, Characters: 5_000, At: closed}}
 				_, err := b.BillOverage(ctx, "usage-"+account, version, cause())
 				return err
 			}
@@ -205,7 +206,7 @@ func TestWhatIsOnAVoidInvoiceIsALoss(t *testing.T) {
 	account := s.subscribed(pro)
 	_, err := s.Cancel(t.Context(), account, none, origin)
 	require.NoError(t, err)
-	s.Periods = &books{over: billing.Overage{Account: account, Plan: plan.Pro, Characters: 5_000, At: s.sandbox.Now()}}
+	s.Periods = &books{over: ledger.PeriodOverage{Account: account, Plan: plan.Pro, Characters: 5_000, At: s.sandbox.Now()}}
 	_, err = s.BillOverage(t.Context(), "usage-"+account, 1, cause())
 	require.NoError(t, err)
 	s.advance(31*24*time.Hour, account)

@@ -11,30 +11,31 @@ import (
 	api "github.com/stripe/stripe-go/v84"
 
 	"github.com/recital-tts/recital/commands/accounts"
-	"github.com/recital-tts/recital/commands/billing"
+	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/domain/subscription"
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/todo"
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
 // books is a period of the ledger with an overage.
 type books struct {
 	mu     sync.Mutex
-	over   billing.Overage
-	billed []billing.Billed
+	over   ledger.PeriodOverage
+	billed []ledger.Bill
 }
 
-func (b *books) OverageOn(context.Context, string, int64) (billing.Overage, error) {
+func (b *books) OverageOn(context.Context, string, int64) (ledger.PeriodOverage, eventlog.Position, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	over := b.over
 	over.Billed = len(b.billed) > 0
-	return over, nil
+	return over, eventlog.Position{}, nil
 }
 
 func (b *books) OverageBilled(
-	ctx context.Context, _ string, _ int64, made billing.Billed, _ uuid.UUID,
+	ctx context.Context, _ string, _ int64, made ledger.Bill, _ uuid.UUID,
 ) (eventlog.Position, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -46,7 +47,7 @@ func (b *books) OverageBilled(
 }
 
 // EndFor implements billing.Periods.
-func (b *books) EndFor(context.Context, string) ([]billing.Unbilled, error) { return nil, nil }
+func (b *books) EndFor(context.Context, string) ([]todo.Item, error) { return nil, nil }
 
 // items returns the amounts of an account's items, waiting or invoiced.
 func (s *shop) items(account string) (amounts []int64) {
@@ -63,7 +64,7 @@ func (s *shop) items(account string) (amounts []int64) {
 func TestOverageIsBilledOnce(t *testing.T) {
 	s := newShop(t)
 	account := s.subscribed(pro)
-	over := billing.Overage{
+	over := ledger.PeriodOverage{
 		Account: account, Plan: plan.Pro, Start: s.sandbox.Now(), End: s.sandbox.Now(), Characters: 123_456,
 		At: s.sandbox.Now(),
 	}
@@ -88,7 +89,7 @@ func TestOverageIsBilledOnce(t *testing.T) {
 	require.Equal(t, []int64{553}, s.items(account), "123 full units of 4.5 cents")
 	require.Len(t, period.billed, 1)
 	require.NotEmpty(t, period.billed[0].Item)
-	require.Equal(t, billing.Billed{Units: 123, Amount: 553, Currency: "usd", Item: period.billed[0].Item},
+	require.Equal(t, ledger.Bill{Units: 123, Amount: 553, Currency: "usd", Item: period.billed[0].Item},
 		period.billed[0])
 
 	// and it has an invoice of its own, which is paid
@@ -102,7 +103,7 @@ func TestOverageIsOnTheRenewalsInvoiceWhileThatIsADraft(t *testing.T) {
 	s := newShop(t)
 	account := s.subscribed(pro)
 	s.advance(s.has(account).Subscriptions[0].PeriodEnd.Add(time.Minute).Sub(s.sandbox.Now()), account)
-	s.Periods = &books{over: billing.Overage{Account: account, Plan: plan.Pro, Characters: 10_000, At: s.sandbox.Now()}}
+	s.Periods = &books{over: ledger.PeriodOverage{Account: account, Plan: plan.Pro, Characters: 10_000, At: s.sandbox.Now()}}
 	_, err := s.BillOverage(t.Context(), "usage-a-1", 3, cause())
 	require.NoError(t, err)
 	s.advance(2*time.Hour, account)
@@ -119,7 +120,7 @@ func TestOverageOfAPlanThatIsLeft(t *testing.T) {
 	require.Equal(t, plan.Indie, s.state(account).Entitled.Plan)
 
 	// then its characters have their price on that plan
-	period := &books{over: billing.Overage{Account: account, Plan: plan.Premium, Characters: 10_000, At: s.sandbox.Now()}}
+	period := &books{over: ledger.PeriodOverage{Account: account, Plan: plan.Premium, Characters: 10_000, At: s.sandbox.Now()}}
 	s.Periods = period
 	_, err = s.BillOverage(t.Context(), "usage-a-1", 3, cause())
 	require.NoError(t, err)
@@ -134,7 +135,7 @@ func TestOverageOfTheLastPeriodIsInvoicedByItself(t *testing.T) {
 	s.advance(32*24*time.Hour, account)
 	require.Equal(t, plan.Free, s.state(account).Entitled.Plan)
 
-	s.Periods = &books{over: billing.Overage{Account: account, Plan: plan.Pro, Characters: 100_000, At: s.sandbox.Now()}}
+	s.Periods = &books{over: ledger.PeriodOverage{Account: account, Plan: plan.Pro, Characters: 100_000, At: s.sandbox.Now()}}
 	_, err = s.BillOverage(t.Context(), "usage-a-1", 3, cause())
 	require.NoError(t, err)
 	s.advance(2*time.Hour, account)
@@ -146,7 +147,7 @@ func TestOverageOfTheLastPeriodIsInvoicedByItself(t *testing.T) {
 func TestOverageThatComesToNothing(t *testing.T) {
 	s := newShop(t)
 	account := s.subscribed(pro)
-	for name, over := range map[string]billing.Overage{
+	for name, over := range map[string]ledger.PeriodOverage{
 		"no full unit":                          {Account: account, Plan: plan.Pro, Characters: 999},
 		"nothing":                               {Account: account, Plan: plan.Pro},
 		"a plan that was never bought":          {Account: account, Plan: plan.Premium, Characters: 1_000_000},
@@ -176,7 +177,7 @@ func TestOverageThatNobodyIsLeftToChargeFor(t *testing.T) {
 	require.NoError(t, err)
 
 	// when its usage past its plan is billed
-	period := &books{over: billing.Overage{Account: account, Plan: plan.Pro, Characters: 10_000, At: s.sandbox.Now()}}
+	period := &books{over: ledger.PeriodOverage{Account: account, Plan: plan.Pro, Characters: 10_000, At: s.sandbox.Now()}}
 	s.Periods = period
 	for range 2 {
 		_, err = s.BillOverage(t.Context(), "usage-a-1", 3, cause())
@@ -208,7 +209,7 @@ func TestOverageOfAPlanThatWasToBegin(t *testing.T) {
 	_, err = s.Cancel(t.Context(), account, none, origin)
 	require.NoError(t, err)
 	s.advance(32*24*time.Hour, account)
-	s.Periods = &books{over: billing.Overage{Account: account, Plan: plan.Indie, Characters: 10_000, At: s.sandbox.Now()}}
+	s.Periods = &books{over: ledger.PeriodOverage{Account: account, Plan: plan.Indie, Characters: 10_000, At: s.sandbox.Now()}}
 	_, err = s.BillOverage(t.Context(), "usage-a-1", 3, cause())
 	require.NoError(t, err)
 	require.Equal(t, []int64{50}, s.items(account))

@@ -2,21 +2,13 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/recital-tts/recital/commands/alerts"
 	commands "github.com/recital-tts/recital/commands/billing"
-	"github.com/recital-tts/recital/commands/ledger"
 	"github.com/recital-tts/recital/domain/alert"
-	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/readmodel"
-	"github.com/recital-tts/recital/internal/events/todo"
 	projections "github.com/recital-tts/recital/projections/billing"
 	readapi "github.com/recital-tts/recital/readapi/billing"
 	addresses "github.com/recital-tts/recital/readapi/notices"
@@ -32,7 +24,7 @@ func billingSlice(core *coreParts, providers *providerParts, shared *sharedParts
 		open: func() (service, error) {
 			billing, err := commands.New(commands.Config{
 				Journal: core.journal, Gateway: providers.payments, Keys: core.keys,
-				Periods: periods{shared.ledger}, Views: readapi.Hints{Models: core.projector},
+				Periods: shared.ledger, Views: readapi.Hints{Models: core.projector},
 				Coupon: core.cfg.StripeCoupon, Grace: core.cfg.Dunning, DisputeEndsPlan: core.cfg.DisputeEndsPlan,
 				Alert: func(ctx context.Context, o commands.Occasion) error {
 					return shared.alerts.Raise(ctx, alerts.Occasion(o))
@@ -74,43 +66,8 @@ func billingToDos(billing *commands.Billing) []toDo {
 		{commands.CollectProcess, readmodel.ToDoCollectView, byStream(billing.Collect)},
 		{commands.DisputeProcess, readmodel.ToDoEndDisputedView, byStream(billing.EndDisputed)},
 		{commands.PaymentProcess, readmodel.ToDoPaymentView, byStream(billing.HandleNotice)},
-		{commands.OverageProcess, readmodel.ToDoBillOverageView, func(ctx context.Context, item todo.Item) (eventlog.Position,
-			error) {
-			version, err := strconv.ParseInt(strings.TrimPrefix(item.ID, item.Stream+"/"), 10, 64)
-			if err != nil {
-				return eventlog.Position{}, fmt.Errorf("the item %s names no terms: %w", item.ID, err)
-			}
-			return billing.BillOverage(ctx, item.Stream, version, item.Cause)
-		}},
+		{commands.OverageProcess, readmodel.ToDoBillOverageView, billing.BillItem},
 	}
-}
-
-// periods are those of the ledger.
-type periods struct{ ledger *ledger.Ledger }
-
-// OverageOn implements commands.Periods.
-func (p periods) OverageOn(ctx context.Context, stream string, version int64) (commands.Overage, error) {
-	o, err := p.ledger.OverageOn(ctx, stream, version)
-	return commands.Overage{
-		Account: o.Account, Plan: o.Plan, Start: o.Start, End: o.End, Characters: o.Characters, At: o.At,
-		Billed: o.Billed, Position: o.Position,
-	}, err
-}
-
-// OverageBilled implements commands.Periods.
-func (p periods) OverageBilled(
-	ctx context.Context, stream string, version int64, b commands.Billed, cause uuid.UUID,
-) (eventlog.Position, error) {
-	return p.ledger.OverageBilled(ctx, stream, version, ledger.Bill(b), cause)
-}
-
-// EndFor implements commands.Periods.
-func (p periods) EndFor(ctx context.Context, account string) (due []commands.Unbilled, err error) {
-	unbilled, err := p.ledger.EndFor(ctx, account)
-	for _, u := range unbilled {
-		due = append(due, commands.Unbilled(u))
-	}
-	return due, err
 }
 
 // reconciling returns run with an alert that is open while run fails.
