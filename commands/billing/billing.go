@@ -105,20 +105,11 @@ type Billing struct {
 const remembered = 10_000
 
 // New returns a Billing.
-func New(config Config) (*Billing, error) {
-	refreshed, err := lru.New[string, eventlog.Position](remembered)
-	if err != nil {
-		return nil, err
-	}
-	notices, err := lru.New[string, *keptNotice](remembered)
-	if err != nil {
-		return nil, err
-	}
-	accounts, err := lru.New[string, string](remembered)
-	if err != nil {
-		return nil, err
-	}
-	return &Billing{Config: config, refreshed: refreshed, notices: notices, accounts: accounts}, nil
+func New(config Config) *Billing {
+	refreshed, _ := lru.New[string, eventlog.Position](remembered) // fails for a size below 1
+	notices, _ := lru.New[string, *keptNotice](remembered)
+	accounts, _ := lru.New[string, string](remembered)
+	return &Billing{Config: config, refreshed: refreshed, notices: notices, accounts: accounts}
 }
 
 // accountLocks has a lock for each account.

@@ -45,8 +45,7 @@ func newHouse(t testing.TB) *house {
 func (h *house) keeper(log eventlog.Log) *ledger.Ledger {
 	h.T.Helper()
 	j := &journal.Journal{Log: log, Registry: h.Journal.Registry}
-	keeper, err := ledger.New(j, accounts.New(j, h.sandbox.Now), h.sandbox.Now, commandstest.Longest)
-	require.NoError(h.T, err)
+	keeper := ledger.New(j, accounts.New(j, h.sandbox.Now), h.sandbox.Now, commandstest.Longest)
 	h.T.Cleanup(keeper.Close)
 	return keeper
 }

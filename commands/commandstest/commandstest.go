@@ -211,8 +211,7 @@ func (w *World) Ledger() *ledger.Ledger {
 // NewLedger returns the ledger of one instance, which the caller closes.
 func (w *World) NewLedger() *ledger.Ledger {
 	w.T.Helper()
-	keeper, err := ledger.New(w.Journal, w.Accounts, w.Clock.Now, Longest)
-	require.NoError(w.T, err)
+	keeper := ledger.New(w.Journal, w.Accounts, w.Clock.Now, Longest)
 	keeper.MeasureBy(w.Clock.Elapsed)
 	return keeper
 }

@@ -22,7 +22,7 @@ func billingSlice(core *coreParts, providers *providerParts, shared *sharedParts
 		events:     commands.Events(),
 		readModels: projections.ReadModels(),
 		open: func() (service, error) {
-			billing, err := commands.New(commands.Config{
+			billing := commands.New(commands.Config{
 				Journal: core.journal, Gateway: providers.payments, Keys: core.keys,
 				Periods: shared.ledger, Views: readapi.Hints{Models: core.projector},
 				Coupon: core.cfg.StripeCoupon, Grace: core.cfg.Dunning, DisputeEndsPlan: core.cfg.DisputeEndsPlan,
@@ -32,9 +32,6 @@ func billingSlice(core *coreParts, providers *providerParts, shared *sharedParts
 				Now: core.time.now, Logger: core.log,
 				Address: addresses.Addresses{Models: core.projector}.Of,
 			})
-			if err != nil {
-				return service{}, err
-			}
 			shared.ledger.PriceBy(billing.RateOf)
 			core.metrics.expectAlert(alert.ToDoSource(commands.DunningProcess), alert.Unpaid)
 			core.metrics.expectAlert(alert.PaymentsSource, alert.Uncollected)

@@ -302,10 +302,7 @@ func pronunciationsSlice(core *coreParts, shared *sharedParts) slice {
 		name:   "pronunciations",
 		events: pronunciations.Events(),
 		open: func() (service, error) {
-			var err error
-			if shared.pronunciations, err = pronunciations.New(core.journal, core.keys, time.Now); err != nil {
-				return service{}, err
-			}
+			shared.pronunciations = pronunciations.New(core.journal, core.keys, time.Now)
 			write := pronunciationsapi.API{Pronunciations: shared.pronunciations}
 			return service{public: write.Routes(), erases: []closing{shared.pronunciations.Forget}}, nil
 		},
