@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/commands/accounts"
 	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/account"
@@ -50,8 +49,8 @@ func TestAProfileIsSealedAndRecordedWhereItHasChanged(t *testing.T) {
 	w := newWorld(t)
 	keys := w.keyring()
 	id, other := w.Open("free"), w.Open("free")
-	ada := accounts.Profile{Name: "Ada Lovelace", Email: "Ada@Example.org", Picture: "https://example.org/ada.png"}
-	record := func(id string, p accounts.Profile) {
+	ada := account.Profile{Name: "Ada Lovelace", Email: "Ada@Example.org", Picture: "https://example.org/ada.png"}
+	record := func(id string, p account.Profile) {
 		t.Helper()
 		_, err := w.Accounts.RecordProfile(t.Context(), id, p, commandstest.Operator())
 		require.NoError(t, err)
@@ -83,7 +82,7 @@ func TestAProfileIsSealedAndRecordedWhereItHasChanged(t *testing.T) {
 		require.NoError(t, err)
 		return string(text)
 	}
-	require.Equal(t, ada, accounts.Profile{
+	require.Equal(t, ada, account.Profile{
 		Name: open(first.Name, account.ForName), Email: open(first.Email, account.ForEmail),
 		Picture: open(first.Picture, account.ForPicture),
 	})
@@ -98,7 +97,7 @@ func TestAProfileIsSealedAndRecordedWhereItHasChanged(t *testing.T) {
 	require.Equal(t, first.EmailHash, recorded(other)[0].EmailHash)
 	require.NotEqual(t, recorded(id)[1].Digest, recorded(other)[0].Digest, "accounts do not show that they have one owner")
 
-	for name, p := range map[string]accounts.Profile{"no name": {Email: "a@example.org"}, "no e-mail": {Name: "Ada"}} {
+	for name, p := range map[string]account.Profile{"no name": {Email: "a@example.org"}, "no e-mail": {Name: "Ada"}} {
 		_, err := w.Accounts.RecordProfile(t.Context(), id, p, commandstest.Operator())
 		require.Equal(t, domain.Invalid, domain.CodeOf(err), name)
 	}
