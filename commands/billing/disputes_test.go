@@ -19,8 +19,7 @@ func TestADisputeThatIsLostIsAnAlert(t *testing.T) {
 		s := newShop(t)
 		account := s.subscribed(indie)
 		refresh := func() {
-			_, err := s.Refresh(t.Context(), account)
-			require.NoError(t, err)
+			s.Must(s.Refresh(t.Context(), account))
 		}
 		dispute, err := s.sandbox.Dispute(s.has(account).Invoices[0].ID)
 		require.NoError(t, err)
@@ -61,8 +60,7 @@ func TestALostDisputeEndsThePlanByTheOperatorsRule(t *testing.T) {
 			}
 			require.NoError(t, err)
 			require.Equal(t, "canceled", s.has(account).Subscriptions[0].Status)
-			_, err = s.EndDisputed(t.Context(), name, lost)
-			require.NoError(t, err)
+			s.Must(s.EndDisputed(t.Context(), name, lost))
 			require.Equal(t, 1, s.countEnds(account))
 			require.EqualValues(t, "free", s.state(account).Entitled.Plan)
 			_, err = s.Subscribe(t.Context(), account, pro, none, origin)

@@ -196,8 +196,7 @@ func (s *shop) subscribed(price string) (account string) {
 	made, err := s.Subscribe(s.T.Context(), account, price, none, origin)
 	require.NoError(s.T, err)
 	s.pay(made, "pm_card_visa")
-	_, err = s.Refresh(s.T.Context(), account)
-	require.NoError(s.T, err)
+	s.Must(s.Refresh(s.T.Context(), account))
 	return account
 }
 
@@ -215,8 +214,7 @@ func (s *shop) advance(d time.Duration, refresh ...string) {
 	s.T.Helper()
 	require.NoError(s.T, s.sandbox.Advance(d))
 	for _, account := range refresh {
-		_, err := s.Refresh(s.T.Context(), account)
-		require.NoError(s.T, err)
+		s.Must(s.Refresh(s.T.Context(), account))
 	}
 }
 

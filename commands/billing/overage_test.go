@@ -83,8 +83,7 @@ func TestOverageIsBilledOnce(t *testing.T) {
 		s.advance(25 * time.Hour)
 	}
 	for range 2 {
-		_, err := s.BillOverage(t.Context(), stream, 3, cause())
-		require.NoError(t, err)
+		s.Must(s.BillOverage(t.Context(), stream, 3, cause()))
 	}
 	require.Equal(t, []int64{553}, s.items(account), "123 full units of 4.5 cents")
 	require.Len(t, period.billed, 1)
@@ -104,8 +103,7 @@ func TestOverageIsOnTheRenewalsInvoiceWhileThatIsADraft(t *testing.T) {
 	account := s.subscribed(pro)
 	s.advance(s.has(account).Subscriptions[0].PeriodEnd.Add(time.Minute).Sub(s.sandbox.Now()), account)
 	s.Periods = &books{over: ledger.PeriodOverage{Account: account, Plan: plan.Pro, Characters: 10_000, At: s.sandbox.Now()}}
-	_, err := s.BillOverage(t.Context(), "usage-a-1", 3, cause())
-	require.NoError(t, err)
+	s.Must(s.BillOverage(t.Context(), "usage-a-1", 3, cause()))
 	s.advance(2*time.Hour, account)
 	require.EqualValues(t, 4900+45, s.has(account).Invoices[0].AmountPaid)
 	require.Len(t, s.has(account).Invoices, 2)
@@ -114,30 +112,26 @@ func TestOverageIsOnTheRenewalsInvoiceWhileThatIsADraft(t *testing.T) {
 func TestOverageOfAPlanThatIsLeft(t *testing.T) {
 	s := newShop(t)
 	account := s.subscribed(premium)
-	_, err := s.ChangePlan(t.Context(), account, indie, none, origin)
-	require.NoError(t, err)
+	s.Must(s.ChangePlan(t.Context(), account, indie, none, origin))
 	s.advance(32*24*time.Hour, account)
 	require.Equal(t, plan.Indie, s.state(account).Entitled.Plan)
 
 	// then its characters have their price on that plan
 	period := &books{over: ledger.PeriodOverage{Account: account, Plan: plan.Premium, Characters: 10_000, At: s.sandbox.Now()}}
 	s.Periods = period
-	_, err = s.BillOverage(t.Context(), "usage-a-1", 3, cause())
-	require.NoError(t, err)
+	s.Must(s.BillOverage(t.Context(), "usage-a-1", 3, cause()))
 	require.Equal(t, []int64{35}, s.items(account))
 }
 
 func TestOverageOfTheLastPeriodIsInvoicedByItself(t *testing.T) {
 	s := newShop(t)
 	account := s.subscribed(pro)
-	_, err := s.Cancel(t.Context(), account, none, origin)
-	require.NoError(t, err)
+	s.Must(s.Cancel(t.Context(), account, none, origin))
 	s.advance(32*24*time.Hour, account)
 	require.Equal(t, plan.Free, s.state(account).Entitled.Plan)
 
 	s.Periods = &books{over: ledger.PeriodOverage{Account: account, Plan: plan.Pro, Characters: 100_000, At: s.sandbox.Now()}}
-	_, err = s.BillOverage(t.Context(), "usage-a-1", 3, cause())
-	require.NoError(t, err)
+	s.Must(s.BillOverage(t.Context(), "usage-a-1", 3, cause()))
 	s.advance(2*time.Hour, account)
 	invoice := s.has(account).Invoices[0]
 	require.EqualValues(t, 450, invoice.AmountPaid)
@@ -156,8 +150,7 @@ func TestOverageThatComesToNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			period := &books{over: over}
 			s.Periods = period
-			_, err := s.BillOverage(t.Context(), "usage-"+over.Account+"-1", 3, cause())
-			require.NoError(t, err)
+			s.Must(s.BillOverage(t.Context(), "usage-"+over.Account+"-1", 3, cause()))
 			require.Len(t, period.billed, 1)
 			require.Empty(t, period.billed[0].Item)
 			require.Zero(t, period.billed[0].Amount)
@@ -173,15 +166,13 @@ func TestOverageThatNobodyIsLeftToChargeFor(t *testing.T) {
 	customer := s.state(account).Customer
 	attempt := payments.Attempt{ID: "by-hand", First: s.sandbox.Now()}
 	require.NoError(t, s.Gateway.DeleteCustomer(t.Context(), attempt, customer))
-	_, err := s.Refresh(t.Context(), account)
-	require.NoError(t, err)
+	s.Must(s.Refresh(t.Context(), account))
 
 	// when its usage past its plan is billed
 	period := &books{over: ledger.PeriodOverage{Account: account, Plan: plan.Pro, Characters: 10_000, At: s.sandbox.Now()}}
 	s.Periods = period
 	for range 2 {
-		_, err = s.BillOverage(t.Context(), "usage-a-1", 3, cause())
-		require.NoError(t, err)
+		s.Must(s.BillOverage(t.Context(), "usage-a-1", 3, cause()))
 	}
 
 	// then the loss is recorded once
@@ -202,16 +193,12 @@ func TestOverageThatNobodyIsLeftToChargeFor(t *testing.T) {
 func TestOverageOfAPlanThatWasToBegin(t *testing.T) {
 	s := newShop(t)
 	account := s.subscribed(pro)
-	_, err := s.ChangePlan(t.Context(), account, indie, none, origin)
-	require.NoError(t, err)
-	_, err = s.DropScheduledChange(t.Context(), account, none, origin)
-	require.NoError(t, err)
-	_, err = s.Cancel(t.Context(), account, none, origin)
-	require.NoError(t, err)
+	s.Must(s.ChangePlan(t.Context(), account, indie, none, origin))
+	s.Must(s.DropScheduledChange(t.Context(), account, none, origin))
+	s.Must(s.Cancel(t.Context(), account, none, origin))
 	s.advance(32*24*time.Hour, account)
 	s.Periods = &books{over: ledger.PeriodOverage{Account: account, Plan: plan.Indie, Characters: 10_000, At: s.sandbox.Now()}}
-	_, err = s.BillOverage(t.Context(), "usage-a-1", 3, cause())
-	require.NoError(t, err)
+	s.Must(s.BillOverage(t.Context(), "usage-a-1", 3, cause()))
 	require.Equal(t, []int64{50}, s.items(account))
 }
 
@@ -221,8 +208,7 @@ func TestAPlanThatStaysIsBilledOnce(t *testing.T) {
 	h := newHouse(t)
 	id := h.speaker(10_500)
 	customer := h.state(id).Customer
-	_, err := h.Cancel(t.Context(), id, none, origin)
-	require.NoError(t, err)
+	h.Must(h.Cancel(t.Context(), id, none, origin))
 	h.follow(id)
 	h.speak(id, 10_500)
 	h.close(id)

@@ -40,8 +40,7 @@ func TestASecondSubscriptionIsAnAlert(t *testing.T) {
 	require.ErrorIs(t, err, errDeaf)
 	s.deaf = false
 	for range 2 {
-		_, err = s.Refresh(t.Context(), account)
-		require.NoError(t, err)
+		s.Must(s.Refresh(t.Context(), account))
 	}
 	require.Len(t, s.alerts(alert.Doubled), 1, "once")
 	require.Equal(t, first.Subscription+billing.Beside+second, s.alerts(alert.Doubled)[0].Subject)
@@ -52,10 +51,8 @@ func TestASecondSubscriptionIsAnAlert(t *testing.T) {
 	cancelled, err := s.Cancel(t.Context(), account, none, origin)
 	require.NoError(t, err)
 	require.Equal(t, second, cancelled.Subscription)
-	_, err = s.api.V1Subscriptions.Cancel(t.Context(), second, nil)
-	require.NoError(t, err)
-	_, err = s.Refresh(t.Context(), account)
-	require.NoError(t, err)
+	s.Must(s.api.V1Subscriptions.Cancel(t.Context(), second, nil))
+	s.Must(s.Refresh(t.Context(), account))
 	require.Empty(t, s.state(account).Others())
 	require.Equal(t, plan.Indie, s.state(account).Entitled.Plan)
 	cancelled, err = s.Cancel(t.Context(), account, none, origin)
@@ -65,8 +62,7 @@ func TestASecondSubscriptionIsAnAlert(t *testing.T) {
 	// a third one is another alert
 	s.advance(time.Minute)
 	third := s.subscribedByHand(account, pro)
-	_, err = s.Refresh(t.Context(), account)
-	require.NoError(t, err)
+	s.Must(s.Refresh(t.Context(), account))
 	require.Len(t, s.alerts(alert.Doubled), 2)
 	require.Contains(t, s.alerts(alert.Doubled)[1].Subject, third)
 }

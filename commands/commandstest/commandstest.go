@@ -216,6 +216,12 @@ func (w *World) NewLedger() *ledger.Ledger {
 	return keeper
 }
 
+// Must requires that a command has succeeded, whatever it returns.
+func (w *World) Must(_ any, err error) {
+	w.T.Helper()
+	require.NoError(w.T, err)
+}
+
 // Operator returns the origin of an operator's commands.
 func Operator() journal.Origin {
 	return journal.Origin{Actor: eventlog.Actor{Kind: eventlog.ActorOperator}}
