@@ -64,7 +64,7 @@ func synthesisSlice(
 				Links: core.links(), OpenAIVoices: openAIVoices, VoiceNames: shared.voiceNames, Catalogue: workers.catalogue,
 			}
 			read := readapi.API{
-				Shelf: shared.wordTimes, Links: core.links(), LongestReply: core.cfg.longestReservation(), Now: time.Now,
+				Times: shared.wordTimes, Links: core.links(), LongestReply: core.cfg.longestReservation(), Now: time.Now,
 			}
 			return service{
 				collectors: []prometheus.Collector{gauge("recital_spool_bytes", "What clips that are being made, and replies in "+
