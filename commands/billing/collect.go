@@ -113,7 +113,8 @@ func (b *Billing) alertUnpaid(ctx context.Context, seen subscription.Observe, s 
 			}
 			err = errors.Join(err, b.Alert(ctx, Occasion{
 				Source: alert.PaymentsSource, Subject: i.ID, Reason: alert.Uncollected, At: seen.At,
-				Detail: fmt.Sprintf("account %s was to pay %d (%s) for characters past its plan", s.Account, i.AmountDue, i.Currency),
+				Detail: fmt.Sprintf("account %s was to pay %d (%s) for characters past its plan", s.Account, i.AmountDue,
+					i.Currency),
 			}))
 		}
 	}

@@ -26,7 +26,7 @@ func (s *shop) owing() (account string) {
 	s.Must(s.ReplaceCard(s.T.Context(), account, s.register(account, "pm_card_chargeCustomerFail"), none, origin))
 	s.Must(s.Cancel(s.T.Context(), account, none, origin))
 	s.advance(32*24*time.Hour, account)
-	s.Periods = &books{over: ledger.PeriodOverage{Account: account, Plan: plan.Pro, Characters: 112_000, At: s.sandbox.Now()}}
+	s.Periods = s.over(account, plan.Pro, 112_000)
 	s.Must(s.BillOverage(s.T.Context(), "usage-"+account, 3, cause()))
 	s.advance(2*time.Hour, account)
 	s.advance(20*24*time.Hour, account)
@@ -77,7 +77,7 @@ func TestNoCrashSwallowsTheAlertOfAnInvoice(t *testing.T) {
 	s := newShop(t)
 	account := s.subscribed(pro)
 	require.NoError(t, s.sandbox.FailNextPayment(s.state(account).Customer))
-	s.Periods = &books{over: ledger.PeriodOverage{Account: account, Plan: plan.Pro, Characters: 112_000, At: s.sandbox.Now()}}
+	s.Periods = s.over(account, plan.Pro, 112_000)
 	s.Must(s.BillOverage(t.Context(), "usage-a-1", 3, cause()))
 	s.deaf = true
 	s.advance(2 * time.Hour)
@@ -196,7 +196,7 @@ func TestWhatIsOnAVoidInvoiceIsALoss(t *testing.T) {
 	s := newShop(t)
 	account := s.subscribed(pro)
 	s.Must(s.Cancel(t.Context(), account, none, origin))
-	s.Periods = &books{over: ledger.PeriodOverage{Account: account, Plan: plan.Pro, Characters: 5_000, At: s.sandbox.Now()}}
+	s.Periods = s.over(account, plan.Pro, 5_000)
 	s.Must(s.BillOverage(t.Context(), "usage-"+account, 1, cause()))
 	s.advance(31*24*time.Hour, account)
 	s.Must(s.Subscribe(t.Context(), account, indie, none, origin))

@@ -45,7 +45,9 @@ func (b *Billing) BillOverage(
 
 // bill adds the overage to an invoice, under a key of its own. A free overage, or one of an account that never bought
 // its plan, is billed without an item. If the customer no longer exists, the amount is recorded as lost.
-func (b *Billing) bill(ctx context.Context, key string, over ledger.PeriodOverage, origin journal.Origin) (ledger.Bill, error) {
+func (b *Billing) bill(
+	ctx context.Context, key string, over ledger.PeriodOverage, origin journal.Origin,
+) (ledger.Bill, error) {
 	state, _, err := b.State(ctx, over.Account)
 	if err != nil {
 		return ledger.Bill{}, err

@@ -26,6 +26,13 @@ type books struct {
 	billed []ledger.Bill
 }
 
+// over returns a period of an account with characters past its plan.
+func (s *shop) over(account string, past plan.Type, characters int64) *books {
+	return &books{over: ledger.PeriodOverage{
+		Account: account, Plan: past, Characters: characters, At: s.sandbox.Now(),
+	}}
+}
+
 func (b *books) OverageOn(context.Context, string, int64) (ledger.PeriodOverage, eventlog.Position, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -102,7 +109,7 @@ func TestOverageIsOnTheRenewalsInvoiceWhileThatIsADraft(t *testing.T) {
 	s := newShop(t)
 	account := s.subscribed(pro)
 	s.advance(s.has(account).Subscriptions[0].PeriodEnd.Add(time.Minute).Sub(s.sandbox.Now()), account)
-	s.Periods = &books{over: ledger.PeriodOverage{Account: account, Plan: plan.Pro, Characters: 10_000, At: s.sandbox.Now()}}
+	s.Periods = s.over(account, plan.Pro, 10_000)
 	s.Must(s.BillOverage(t.Context(), "usage-a-1", 3, cause()))
 	s.advance(2*time.Hour, account)
 	require.EqualValues(t, 4900+45, s.has(account).Invoices[0].AmountPaid)
@@ -117,7 +124,7 @@ func TestOverageOfAPlanThatIsLeft(t *testing.T) {
 	require.Equal(t, plan.Indie, s.state(account).Entitled.Plan)
 
 	// then its characters have their price on that plan
-	period := &books{over: ledger.PeriodOverage{Account: account, Plan: plan.Premium, Characters: 10_000, At: s.sandbox.Now()}}
+	period := s.over(account, plan.Premium, 10_000)
 	s.Periods = period
 	s.Must(s.BillOverage(t.Context(), "usage-a-1", 3, cause()))
 	require.Equal(t, []int64{35}, s.items(account))
@@ -130,7 +137,7 @@ func TestOverageOfTheLastPeriodIsInvoicedByItself(t *testing.T) {
 	s.advance(32*24*time.Hour, account)
 	require.Equal(t, plan.Free, s.state(account).Entitled.Plan)
 
-	s.Periods = &books{over: ledger.PeriodOverage{Account: account, Plan: plan.Pro, Characters: 100_000, At: s.sandbox.Now()}}
+	s.Periods = s.over(account, plan.Pro, 100_000)
 	s.Must(s.BillOverage(t.Context(), "usage-a-1", 3, cause()))
 	s.advance(2*time.Hour, account)
 	invoice := s.has(account).Invoices[0]
@@ -169,7 +176,7 @@ func TestOverageThatNobodyIsLeftToChargeFor(t *testing.T) {
 	s.Must(s.Refresh(t.Context(), account))
 
 	// when its usage past its plan is billed
-	period := &books{over: ledger.PeriodOverage{Account: account, Plan: plan.Pro, Characters: 10_000, At: s.sandbox.Now()}}
+	period := s.over(account, plan.Pro, 10_000)
 	s.Periods = period
 	for range 2 {
 		s.Must(s.BillOverage(t.Context(), "usage-a-1", 3, cause()))
@@ -197,7 +204,7 @@ func TestOverageOfAPlanThatWasToBegin(t *testing.T) {
 	s.Must(s.DropScheduledChange(t.Context(), account, none, origin))
 	s.Must(s.Cancel(t.Context(), account, none, origin))
 	s.advance(32*24*time.Hour, account)
-	s.Periods = &books{over: ledger.PeriodOverage{Account: account, Plan: plan.Indie, Characters: 10_000, At: s.sandbox.Now()}}
+	s.Periods = s.over(account, plan.Indie, 10_000)
 	s.Must(s.BillOverage(t.Context(), "usage-a-1", 3, cause()))
 	require.Equal(t, []int64{50}, s.items(account))
 }

@@ -15,7 +15,8 @@ import (
 const afterReply = 2 * time.Second
 
 // EndFor ends and closes the periods of a closed account that may have an overage, and returns the overages that remain
-// to be billed, as items of the to-do list of overages. It can be repeated. While reservations are open the error is a *todo.NotYetError.
+// to be billed, as items of the to-do list of overages. It can be repeated. While reservations are open the error is a
+// *todo.NotYetError.
 func (l *Ledger) EndFor(ctx context.Context, id string) ([]todo.Item, error) {
 	now := l.now().UTC()
 	state, err := l.account(ctx, id)

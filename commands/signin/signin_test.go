@@ -63,7 +63,8 @@ func newHouse(t testing.TB) *house {
 
 func (h *house) instance() *commands.SignIns {
 	return commands.New(commands.Config{
-		Journal: h.Journal, Keys: h.keys, Accounts: stepsOfAccounts{h.all, h}, Sessions: stepsOfSessions{h.open, h}, FreePeriods: h,
+		Journal: h.Journal, Keys: h.keys, Accounts: stepsOfAccounts{h.all, h}, Sessions: stepsOfSessions{h.open, h},
+		FreePeriods: h,
 		DrawAccount: accounts.NewAccountID, Now: h.Clock.Now,
 	})
 }

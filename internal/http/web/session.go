@@ -39,7 +39,8 @@ type Session struct {
 
 // SetSessionCookie signs the browser in: the reply sets the cookie of a session with an expiry. crossSite means that
 // the page is on another site than the service. The cookie is Lax, because a browser that returns from the identity
-// provider must send it. For pages of another site, browsers accept and send only cookies with SameSite=None and Secure.
+// provider must send it. For pages of another site, browsers accept and send only cookies with SameSite=None and
+// Secure.
 func (c *Call) SetSessionCookie(value string, expires time.Time, crossSite bool) {
 	site := fasthttp.CookieSameSiteLaxMode
 	if crossSite {
