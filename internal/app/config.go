@@ -482,7 +482,7 @@ func (c Config) openAIVoices() (map[string]string, error) {
 	})
 }
 
-// overDefault reads a setting NAME=VALUE,… of a field over its default. read returns the name and the value of an entry.
+// overDefault reads a setting NAME=VALUE,… of a field over its default. read returns name and value of an entry.
 func overDefault[K ~string, V any](
 	field, setting string, read func(entry, name, value string) (K, V, error),
 ) (map[K]V, error) {
