@@ -31,6 +31,15 @@ func AwaitVisible(call *web.Call, models ReadModels, position eventlog.Position)
 	}
 }
 
+// Done replies to a command with success, once the read models of the route show its position, or with its error.
+func Done(call *web.Call, models ReadModels, position eventlog.Position, err error) (web.Reply, error) {
+	if err != nil {
+		return web.Reply{}, err
+	}
+	AwaitVisible(call, models, position)
+	return web.JSON(SuccessResponse{Success: true}), nil
+}
+
 // Origin returns the origin of a caller's command: an operator's on routes with Role, otherwise the account's, from the
 // client's address. Its correlation is the client's request-id.
 func Origin(c web.Caller) journal.Origin {

@@ -198,7 +198,7 @@ func newGate(t *testing.T) *gate {
 // signIn returns the cookie of a new session of an account.
 func (g *gate) signIn(id string) string {
 	g.t.Helper()
-	opened, err := g.sessions.Open(g.t.Context(), id, sessions.Client{}, journal.System())
+	opened, _, err := g.sessions.Open(g.t.Context(), id, session.Client{}, journal.System())
 	require.NoError(g.t, err)
 	return opened.Cookie
 }

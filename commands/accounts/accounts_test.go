@@ -102,8 +102,7 @@ func TestAnAccountTakesNoMoreKeysThanItMay(t *testing.T) {
 	w := newWorld(t)
 	id := w.Open("free")
 	for range account.MaxKeys - 1 {
-		_, err := w.Accounts.CreateKey(t.Context(), id, "", commandstest.Operator())
-		require.NoError(t, err)
+		w.Must(w.Accounts.CreateKey(t.Context(), id, "", commandstest.Operator()))
 	}
 	_, err := w.Accounts.CreateKey(t.Context(), id, "", commandstest.Operator())
 	require.Equal(t, domain.Denied, domain.CodeOf(err))
@@ -158,8 +157,7 @@ func TestEnsureCompletesWhatACrashCutShort(t *testing.T) {
 		require.Len(t, commandstest.Fold[account.Event](w.World, "account-operator"), 3*(written/2))
 
 		// when it is repeated, then it is complete, once
-		_, err = w.Accounts.Ensure(t.Context(), "operator", "enterprise", key)
-		require.NoError(t, err)
+		w.Must(w.Accounts.Ensure(t.Context(), "operator", "enterprise", key))
 		require.Len(t, commandstest.Fold[account.Event](w.World, "account-operator"), 3)
 		require.Len(t, w.Account("operator").Keys, 1)
 		require.Len(t, commandstest.Fold[apikey.Event](w.World, keyStream(key)), 1)

@@ -59,8 +59,7 @@ func (w *world) churn(k owned, times int) {
 	for range times {
 		made, err := w.Accounts.CreateKey(w.T.Context(), k.account, "", commandstest.Operator())
 		require.NoError(w.T, err)
-		_, err = w.Accounts.RevokeKey(w.T.Context(), k.account, made.Masked, commandstest.Operator())
-		require.NoError(w.T, err)
+		w.Must(w.Accounts.RevokeKey(w.T.Context(), k.account, made.Masked, commandstest.Operator()))
 	}
 }
 
@@ -78,7 +77,6 @@ func (w *world) lookUp(k owned) time.Duration {
 
 func (w *world) make(k owned) time.Duration {
 	begun := time.Now()
-	_, err := w.Accounts.CreateKey(w.T.Context(), k.account, "", commandstest.Operator())
-	require.NoError(w.T, err)
+	w.Must(w.Accounts.CreateKey(w.T.Context(), k.account, "", commandstest.Operator()))
 	return time.Since(begun)
 }

@@ -47,8 +47,7 @@ func TestClosingAnAccount(t *testing.T) {
 
 	// when it is closed, twice
 	for range 2 {
-		_, err = w.Accounts.Close(t.Context(), id, commandstest.Operator())
-		require.NoError(t, err)
+		w.Must(w.Accounts.Close(t.Context(), id, commandstest.Operator()))
 	}
 	state := w.Account(id)
 	require.True(t, state.Closed())
@@ -77,8 +76,7 @@ func TestClosingAnAccount(t *testing.T) {
 	// and without a failure it is recorded once
 	erased = erasures{}
 	for range 2 {
-		_, err = w.Accounts.GoOn(t.Context(), id, closed, w.Clock.Now(), erased.with())
-		require.NoError(t, err)
+		w.Must(w.Accounts.GoOn(t.Context(), id, closed, w.Clock.Now(), erased.with()))
 		require.Equal(t, []string{id}, erased.of, "an item that is carried out again before its time does nothing")
 	}
 	require.Equal(t, account.ErasedOnce, w.Account(id).Closing)
@@ -87,8 +85,7 @@ func TestClosingAnAccount(t *testing.T) {
 	// and erased again after the end of all requests
 	w.Clock.Advance(time.Hour)
 	for range 2 {
-		_, err = w.Accounts.GoOn(t.Context(), id, again, w.Clock.Now(), erased.with())
-		require.NoError(t, err)
+		w.Must(w.Accounts.GoOn(t.Context(), id, again, w.Clock.Now(), erased.with()))
 	}
 	require.Equal(t, []string{id, id}, erased.of)
 	require.Equal(t, account.ErasedForAll, w.Account(id).Closing)
@@ -101,8 +98,7 @@ func TestClosingAnAccount(t *testing.T) {
 func TestAnErasureDoesNotWaitForOthersForEver(t *testing.T) {
 	w := newWorld(t)
 	id := w.Open("free")
-	_, err := w.Accounts.Close(t.Context(), id, commandstest.Operator())
-	require.NoError(t, err)
+	w.Must(w.Accounts.Close(t.Context(), id, commandstest.Operator()))
 	closed := w.Last("account-" + id)
 	erased := erasures{ends: &todo.NotYetError{After: time.Second}}
 	goOn := func() error {
@@ -127,13 +123,11 @@ func TestTheLastCommandOfAFullAccountIsItsClosing(t *testing.T) {
 	w := newWorld(t)
 	id := w.Open("free")
 	for range account.MaxKeys - 1 {
-		_, err := w.Accounts.CreateKey(t.Context(), id, "", commandstest.Operator())
-		require.NoError(t, err)
+		w.Must(w.Accounts.CreateKey(t.Context(), id, "", commandstest.Operator()))
 	}
 	_, err := w.Accounts.CreateKey(t.Context(), id, "", commandstest.Operator())
 	require.Equal(t, domain.Denied, domain.CodeOf(err))
-	_, err = w.Accounts.Close(t.Context(), id, commandstest.Operator())
-	require.NoError(t, err)
+	w.Must(w.Accounts.Close(t.Context(), id, commandstest.Operator()))
 	state, _, err := w.Accounts.State(t.Context(), id)
 	require.NoError(t, err)
 	require.Empty(t, state.Keys)

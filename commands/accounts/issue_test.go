@@ -31,8 +31,7 @@ func TestAKeyLeadsToItsAccount(t *testing.T) {
 	made, err := w.Accounts.CreateKey(t.Context(), opened.Account, "", commandstest.Operator())
 	require.NoError(t, err)
 	dev := drawKey(t, 1)
-	_, err = w.Accounts.Ensure(t.Context(), "operator", "enterprise", dev)
-	require.NoError(t, err)
+	w.Must(w.Accounts.Ensure(t.Context(), "operator", "enterprise", dev))
 
 	w.requireIssued(opened.Key.Key, opened.Account)
 	w.requireIssued(made.Key, opened.Account)

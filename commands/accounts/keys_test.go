@@ -70,20 +70,17 @@ func TestOfManyWhoRevokeAKeyOneDoes(t *testing.T) {
 func TestEnsureDoesNotBringARevokedKeyBack(t *testing.T) {
 	w := newWorld(t)
 	key := drawKey(t, 1)
-	_, err := w.Accounts.Ensure(t.Context(), "operator", "enterprise", key)
-	require.NoError(t, err)
-	_, err = w.Accounts.RevokeKey(t.Context(), "operator", account.MaskAPIKey(key), commandstest.Operator())
-	require.NoError(t, err)
+	w.Must(w.Accounts.Ensure(t.Context(), "operator", "enterprise", key))
+	w.Must(w.Accounts.RevokeKey(t.Context(), "operator", account.MaskAPIKey(key), commandstest.Operator()))
 
 	for range 2 {
-		_, err = w.Accounts.Ensure(t.Context(), "operator", "enterprise", key)
+		_, err := w.Accounts.Ensure(t.Context(), "operator", "enterprise", key)
 		require.ErrorIs(t, err, accounts.ErrKeyRevoked)
 		require.Empty(t, w.Account("operator").Keys)
 	}
 
 	// when another key replaces it, then that one is valid
-	_, err = w.Accounts.Ensure(t.Context(), "operator", "enterprise", drawKey(t, 2))
-	require.NoError(t, err)
+	w.Must(w.Accounts.Ensure(t.Context(), "operator", "enterprise", drawKey(t, 2)))
 	require.Len(t, w.Account("operator").Keys, 1)
 }
 
@@ -123,8 +120,7 @@ func TestALookUpReadsNoMoreHoweverManyKeysThereWere(t *testing.T) {
 	for range account.SnapshotEvery {
 		made, err := w.Accounts.CreateKey(t.Context(), id, "", commandstest.Operator())
 		require.NoError(t, err)
-		_, err = w.Accounts.RevokeKey(t.Context(), id, made.Masked, commandstest.Operator())
-		require.NoError(t, err)
+		w.Must(w.Accounts.RevokeKey(t.Context(), id, made.Masked, commandstest.Operator()))
 
 		// then a look-up reads few events and finds the key that was never revoked
 		before := w.Log.Read("account-" + id)
@@ -141,15 +137,13 @@ func TestALookUpReadsNoMoreHoweverManyKeysThereWere(t *testing.T) {
 func TestARevokedKeyDoesNotComeBackAfterASnapshot(t *testing.T) {
 	w := newWorld(t)
 	key := drawKey(t, 1)
-	_, err := w.Accounts.Ensure(t.Context(), "operator", "enterprise", key)
-	require.NoError(t, err)
-	_, err = w.Accounts.RevokeKey(t.Context(), "operator", account.MaskAPIKey(key), commandstest.Operator())
-	require.NoError(t, err)
+	w.Must(w.Accounts.Ensure(t.Context(), "operator", "enterprise", key))
+	w.Must(w.Accounts.RevokeKey(t.Context(), "operator", account.MaskAPIKey(key), commandstest.Operator()))
 	w.Other("account-operator", 3, account.SnapshotTaken{
 		Facts: account.Facts{Account: "operator", OpenedOn: "enterprise", OpenedAt: w.Clock.Now()}, At: w.Clock.Now(),
 	})
 
-	_, err = w.Accounts.Ensure(t.Context(), "operator", "enterprise", key)
+	_, err := w.Accounts.Ensure(t.Context(), "operator", "enterprise", key)
 	require.ErrorIs(t, err, accounts.ErrKeyRevoked)
 	require.Empty(t, w.Account("operator").Keys)
 }

@@ -13,17 +13,10 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// Profile is an owner's profile at an identity provider.
-type Profile struct {
-	Name    string
-	Email   string
-	Picture string // an address; "" for none
-}
-
 // RecordProfile records the owner's profile, sealed, if it has changed. Errors: domain.Invalid without a name or an
 // e-mail address, the errors of the keyring.
 func (a *Accounts) RecordProfile(
-	ctx context.Context, id string, p Profile, origin journal.Origin,
+	ctx context.Context, id string, p account.Profile, origin journal.Origin,
 ) (eventlog.Position, error) {
 	sealed, err := a.seal(ctx, id, p)
 	if err != nil {
@@ -36,7 +29,7 @@ func (a *Accounts) RecordProfile(
 }
 
 // seal seals the fields of a profile that are not empty.
-func (a *Accounts) seal(ctx context.Context, id string, p Profile) (sealed account.RecordProfile, err error) {
+func (a *Accounts) seal(ctx context.Context, id string, p account.Profile) (sealed account.RecordProfile, err error) {
 	for _, field := range []struct {
 		to        *[]byte
 		text, use string
@@ -53,7 +46,7 @@ func (a *Accounts) seal(ctx context.Context, id string, p Profile) (sealed accou
 	}
 	whole, err := json.Marshal(struct {
 		Account string
-		Profile
+		account.Profile
 	}{id, p}) // with the account, so that no digest shows that two accounts have one owner
 	if err != nil {
 		return account.RecordProfile{}, err

@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/commands/accounts"
 	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/account"
@@ -27,8 +26,7 @@ func TestAPersonsAccountOpensOnce(t *testing.T) {
 	start := w.Clock.Now().AddDate(0, 0, -3)
 	left := &account.FreePeriod{Start: start, End: start.AddDate(0, 1, 0), Used: 14_000}
 	for range 2 {
-		_, err := w.Accounts.OpenFor(t.Context(), "a1", "i1", left, commandstest.Operator())
-		require.NoError(t, err)
+		w.Must(w.Accounts.OpenFor(t.Context(), "a1", "i1", left, commandstest.Operator()))
 	}
 	state := w.Account("a1")
 	require.Equal(t, plan.Free, state.Entitlement.Plan)
@@ -40,8 +38,7 @@ func TestAPersonsAccountOpensOnce(t *testing.T) {
 
 	_, err := w.Accounts.OpenFor(t.Context(), "a1", "i2", nil, commandstest.Operator())
 	require.Equal(t, domain.Conflict, domain.CodeOf(err), "another person's account")
-	_, err = w.Accounts.Close(t.Context(), "a1", commandstest.Operator())
-	require.NoError(t, err)
+	w.Must(w.Accounts.Close(t.Context(), "a1", commandstest.Operator()))
 	_, err = w.Accounts.OpenFor(t.Context(), "a1", "i1", left, commandstest.Operator())
 	require.ErrorIs(t, err, account.ErrClosed)
 }
@@ -50,11 +47,10 @@ func TestAProfileIsSealedAndRecordedWhereItHasChanged(t *testing.T) {
 	w := newWorld(t)
 	keys := w.keyring()
 	id, other := w.Open("free"), w.Open("free")
-	ada := accounts.Profile{Name: "Ada Lovelace", Email: "Ada@Example.org", Picture: "https://example.org/ada.png"}
-	record := func(id string, p accounts.Profile) {
+	ada := account.Profile{Name: "Ada Lovelace", Email: "Ada@Example.org", Picture: "https://example.org/ada.png"}
+	record := func(id string, p account.Profile) {
 		t.Helper()
-		_, err := w.Accounts.RecordProfile(t.Context(), id, p, commandstest.Operator())
-		require.NoError(t, err)
+		w.Must(w.Accounts.RecordProfile(t.Context(), id, p, commandstest.Operator()))
 	}
 	recorded := func(id string) (all []account.ProfileRecorded) {
 		t.Helper()
@@ -83,7 +79,7 @@ func TestAProfileIsSealedAndRecordedWhereItHasChanged(t *testing.T) {
 		require.NoError(t, err)
 		return string(text)
 	}
-	require.Equal(t, ada, accounts.Profile{
+	require.Equal(t, ada, account.Profile{
 		Name: open(first.Name, account.ForName), Email: open(first.Email, account.ForEmail),
 		Picture: open(first.Picture, account.ForPicture),
 	})
@@ -98,7 +94,7 @@ func TestAProfileIsSealedAndRecordedWhereItHasChanged(t *testing.T) {
 	require.Equal(t, first.EmailHash, recorded(other)[0].EmailHash)
 	require.NotEqual(t, recorded(id)[1].Digest, recorded(other)[0].Digest, "accounts do not show that they have one owner")
 
-	for name, p := range map[string]accounts.Profile{"no name": {Email: "a@example.org"}, "no e-mail": {Name: "Ada"}} {
+	for name, p := range map[string]account.Profile{"no name": {Email: "a@example.org"}, "no e-mail": {Name: "Ada"}} {
 		_, err := w.Accounts.RecordProfile(t.Context(), id, p, commandstest.Operator())
 		require.Equal(t, domain.Invalid, domain.CodeOf(err), name)
 	}
@@ -129,8 +125,7 @@ func TestPreferencesAndSessionsAndOperators(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, head, again, "%s: a repetition appends nothing", name)
 	}
-	_, err := w.Accounts.RevokeSessions(t.Context(), id, ada)
-	require.NoError(t, err)
+	w.Must(w.Accounts.RevokeSessions(t.Context(), id, ada))
 	state := w.Account(id)
 	require.True(t, state.TermsAccepted)
 	require.Equal(t, new(true), state.WantsEmail)
@@ -139,8 +134,7 @@ func TestPreferencesAndSessionsAndOperators(t *testing.T) {
 	require.Contains(t, commandstest.Fold[account.Event](w.World, "account-"+id),
 		account.OperatorGranted{Account: id, By: "ada", At: w.Clock.Now()})
 
-	_, err = w.Accounts.SetOperator(t.Context(), id, false, ada)
-	require.NoError(t, err)
+	w.Must(w.Accounts.SetOperator(t.Context(), id, false, ada))
 	require.False(t, w.Account(id).Operator)
 }
 
@@ -151,8 +145,7 @@ func TestAKeyIsRenamed(t *testing.T) {
 	require.NoError(t, err)
 	rename := func(name string) {
 		t.Helper()
-		_, err := w.Accounts.RenameKey(t.Context(), opened.Account, opened.Key.Masked, name, commandstest.Operator())
-		require.NoError(t, err)
+		w.Must(w.Accounts.RenameKey(t.Context(), opened.Account, opened.Key.Masked, name, commandstest.Operator()))
 	}
 	named := func() string {
 		t.Helper()
@@ -191,8 +184,7 @@ func TestTheNameOfANewKeyIsSealed(t *testing.T) {
 
 	_, err = w.Accounts.CreateKey(t.Context(), id, "a\nb", commandstest.Operator())
 	require.Equal(t, domain.Invalid, domain.CodeOf(err))
-	_, err = w.Accounts.Close(t.Context(), id, commandstest.Operator())
-	require.NoError(t, err)
+	w.Must(w.Accounts.Close(t.Context(), id, commandstest.Operator()))
 	require.NoError(t, keys.Erase(t.Context(), id))
 	_, err = w.Accounts.CreateKey(t.Context(), id, "too late", commandstest.Operator())
 	require.ErrorIs(t, err, account.ErrClosed)

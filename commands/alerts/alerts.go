@@ -63,12 +63,6 @@ func New(j *journal.Journal, log *slog.Logger, observe func(source string, reaso
 	}
 }
 
-// todoSource precedes the name of a to-do process in a source.
-const todoSource = "todo/"
-
-// ToDoSource returns the source of a to-do process.
-func ToDoSource(process string) string { return todoSource + process }
-
 // Occasion is the cause of an alert. Source, subject, reason and cause identify it: every instance that detects it,
 // also after a restart, raises the same alert, which is in the log once.
 type Occasion struct {
@@ -82,7 +76,7 @@ type Occasion struct {
 
 // id returns the id of the command and of the alert. For a to-do item it equals the id that its process derives.
 func (o Occasion) id() uuid.UUID {
-	source := strings.TrimPrefix(o.Source, todoSource)
+	source := strings.TrimPrefix(o.Source, alert.ToDoSource(""))
 	reason := strings.ReplaceAll(string(o.Reason), "_", " ")
 	return uuid.NewSHA1(o.Cause, []byte(source+" "+reason+" "+o.Subject))
 }
@@ -120,7 +114,7 @@ func (a *Alerts) RaiseLater(o Occasion) {
 // GaveUp raises the alert of an item that a to-do worker has given up.
 func (a *Alerts) GaveUp(ctx context.Context, g todo.GivenUp) error {
 	return a.Raise(ctx, Occasion{
-		Source: ToDoSource(g.Process), Subject: g.Item.ID, Reason: alert.GaveUp, Cause: g.Item.Cause, At: g.At,
+		Source: alert.ToDoSource(g.Process), Subject: g.Item.ID, Reason: alert.GaveUp, Cause: g.Item.Cause, At: g.At,
 		Detail: fmt.Sprintf("attempt %d of an item in stream %s failed: %v", g.Attempts, g.Item.Stream, g.Err),
 	})
 }

@@ -14,26 +14,17 @@ import (
 // every look at the provider, and the notices of a new customer and of each invoice's draft lead to a look. Its error
 // is ignored because the next look repeats it.
 func (b *Billing) sendAddress(ctx context.Context, id, customer string) {
-	address, err := b.addressOf(ctx, id)
-	if err == nil && address != "" {
+	var address *string
+	sealed, err := b.Address(ctx, id)
+	if err == nil {
+		address, err = keyring.OpenText(ctx, b.Keys, id, sealed, account.ForEmail)
+	}
+	if address != nil && *address != "" {
 		attempt := payments.Attempt{ID: uuid.NewString(), First: b.now()} // an address may return to an earlier one
-		err = b.Gateway.SetAddress(ctx, attempt, customer, address)
+		err = b.Gateway.SetAddress(ctx, attempt, customer, *address)
 	}
 	if err != nil && ctx.Err() == nil {
 		b.Logger.WarnContext(ctx, "the payment provider could not be sent the account's e-mail address", "account", id,
 			"error", err)
 	}
-}
-
-// addressOf returns the e-mail address of an account's owner, or "" if there is none.
-func (b *Billing) addressOf(ctx context.Context, id string) (string, error) {
-	sealed, err := b.Address(ctx, id)
-	if err != nil || len(sealed) == 0 {
-		return "", err
-	}
-	opened, err := b.Keys.Open(ctx, id, sealed, account.ForEmail)
-	if keyring.Gone(err) {
-		return "", nil
-	}
-	return string(opened), err
 }

@@ -12,11 +12,13 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/domain/catalogue"
-	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/subscription"
 	"github.com/recital-tts/recital/internal/access/keyring"
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/todo"
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
@@ -40,13 +42,8 @@ type Config struct {
 	Keys    keyring.Keyring
 	Periods Periods
 	Views   Views
-	Alert   func(ctx context.Context, l Lapse) error
-	// AlertUnpaid raises the alert of an invoice. Repeated calls raise one alert.
-	AlertUnpaid func(ctx context.Context, i UnpaidInvoice) error
-	// AlertLost raises the alert of a lost dispute. Repeated calls raise one alert.
-	AlertLost func(ctx context.Context, d LostDispute) error
-	// AlertSecond raises the alert of a second running subscription. Repeated calls raise one alert.
-	AlertSecond func(ctx context.Context, s SecondSubscription) error
+	// Alert raises an alert. Repeated calls for an occasion raise one alert.
+	Alert func(ctx context.Context, o Occasion) error
 	// Address returns the sealed e-mail address of an account's owner from a read model; nil for none.
 	Address func(ctx context.Context, account string) ([]byte, error)
 	Now     func() time.Time
@@ -71,39 +68,25 @@ type Views interface {
 // Periods is the billing of usage by the ledger. A period is given by its stream, and terms by the version of their
 // entitlement.
 type Periods interface {
-	// OverageOn returns the usage past plan and credit on ended terms.
-	OverageOn(ctx context.Context, stream string, version int64) (Overage, error)
+	// OverageOn returns the usage past plan and credit on ended terms, and the position of the period's last event.
+	OverageOn(ctx context.Context, stream string, version int64) (ledger.PeriodOverage, eventlog.Position, error)
 	// OverageBilled records the billing of an overage. Recording it again has no effect.
-	OverageBilled(ctx context.Context, stream string, version int64, b Billed, cause uuid.UUID) (eventlog.Position, error)
-	// EndFor ends the periods of a closed account, and returns their unbilled usage. While a reservation is open in
-	// them the error is a *todo.NotYetError.
-	EndFor(ctx context.Context, account string) ([]Unbilled, error)
+	OverageBilled(
+		ctx context.Context, stream string, version int64, b ledger.Bill, cause uuid.UUID,
+	) (eventlog.Position, error)
+	// EndFor ends the periods of a closed account, and returns their unbilled overages as items of OverageProcess. While
+	// a reservation is open in them the error is a *todo.NotYetError.
+	EndFor(ctx context.Context, account string) ([]todo.Item, error)
 }
 
-// Overage is the usage past plan and credit on ended terms.
-type Overage struct {
-	Account    string
-	Plan       plan.Type
-	Start      time.Time // of the period
-	End        time.Time // of the terms
-	Characters int64
-	At         time.Time         // when it was recorded
-	Billed     bool              // true for a free one, too
-	Position   eventlog.Position // of the last event of the period
-}
-
-// Billed is the billing of an overage. Item is "" if it cost nothing.
-type Billed struct {
-	Units, Amount  int64
-	Currency, Item string
-}
-
-// Lapse is a subscription that lost its plan for lack of payment.
-type Lapse struct {
-	Account      string
-	Subscription string
-	Cause        uuid.UUID // the event that began the grace
-	At           time.Time
+// Occasion is the cause of an alert, as for package alerts. Source, subject, reason and cause identify it.
+type Occasion struct {
+	Source  string
+	Subject string
+	Reason  alert.Reason
+	Cause   uuid.UUID // an event; zero for none
+	Detail  string    // for the log line; never personal data
+	At      time.Time
 }
 
 // Billing executes the commands on subscriptions, cards and notices. Errors of its methods, besides those in their
@@ -122,20 +105,11 @@ type Billing struct {
 const remembered = 10_000
 
 // New returns a Billing.
-func New(config Config) (*Billing, error) {
-	refreshed, err := lru.New[string, eventlog.Position](remembered)
-	if err != nil {
-		return nil, err
-	}
-	notices, err := lru.New[string, *keptNotice](remembered)
-	if err != nil {
-		return nil, err
-	}
-	accounts, err := lru.New[string, string](remembered)
-	if err != nil {
-		return nil, err
-	}
-	return &Billing{Config: config, refreshed: refreshed, notices: notices, accounts: accounts}, nil
+func New(config Config) *Billing {
+	refreshed, _ := lru.New[string, eventlog.Position](remembered) // fails for a size below 1
+	notices, _ := lru.New[string, *keptNotice](remembered)
+	accounts, _ := lru.New[string, string](remembered)
+	return &Billing{Config: config, refreshed: refreshed, notices: notices, accounts: accounts}
 }
 
 // accountLocks has a lock for each account.

@@ -40,8 +40,7 @@ func TestTheLifeOfASubscription(t *testing.T) {
 
 	// it is paid, and the account is entitled to its plan
 	s.pay(made, "pm_card_visa")
-	_, err = s.Refresh(t.Context(), account)
-	require.NoError(t, err)
+	s.Must(s.Refresh(t.Context(), account))
 	has := s.has(account).Subscriptions[0]
 	require.Equal(t, &plan.Entitlement{Plan: plan.Pro, Start: has.PeriodStart, End: has.PeriodEnd, Next: plan.Pro,
 		Anchor: has.Anchor}, s.state(account).Entitled)
@@ -66,15 +65,13 @@ func TestTheLifeOfASubscription(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, billing.PlanChange{Downgrade: true, EffectiveAt: has.PeriodEnd, Position: changed.Position}, changed)
 	require.Equal(t, plan.Indie, s.state(account).Entitled.Next)
-	_, err = s.DropScheduledChange(t.Context(), account, none, origin)
-	require.NoError(t, err)
+	s.Must(s.DropScheduledChange(t.Context(), account, none, origin))
 	require.Equal(t, plan.Premium, s.state(account).Entitled.Next)
 	_, err = s.DropScheduledChange(t.Context(), account, none, origin)
 	require.Equal(t, domain.Rejected, domain.CodeOf(err))
 
 	// it is scheduled again, and takes effect with the next period
-	_, err = s.ChangePlan(t.Context(), account, indie, none, origin)
-	require.NoError(t, err)
+	s.Must(s.ChangePlan(t.Context(), account, indie, none, origin))
 	s.advance(has.PeriodEnd.Sub(s.sandbox.Now())+time.Hour, account)
 	require.Equal(t, plan.Indie, s.state(account).Entitled.Plan)
 	require.True(t, has.PeriodEnd.Equal(s.state(account).Entitled.Start))
@@ -87,13 +84,11 @@ func TestTheLifeOfASubscription(t *testing.T) {
 	require.Equal(t, plan.Free, s.state(account).Entitled.Next)
 	_, err = s.Cancel(t.Context(), account, none, origin)
 	require.Equal(t, domain.Rejected, domain.CodeOf(err))
-	_, err = s.Uncancel(t.Context(), account, none, origin)
-	require.NoError(t, err)
+	s.Must(s.Uncancel(t.Context(), account, none, origin))
 	require.Equal(t, plan.Indie, s.state(account).Entitled.Next)
 	_, err = s.Uncancel(t.Context(), account, none, origin)
 	require.Equal(t, domain.Rejected, domain.CodeOf(err))
-	_, err = s.Cancel(t.Context(), account, none, origin)
-	require.NoError(t, err)
+	s.Must(s.Cancel(t.Context(), account, none, origin))
 	s.advance(next.Sub(s.sandbox.Now())+time.Hour, account)
 	require.Equal(t, &plan.Entitlement{Plan: plan.Free, Start: next}, s.state(account).Entitled)
 }
@@ -127,8 +122,7 @@ func TestACardIsReplaced(t *testing.T) {
 func TestAnUpgradeThatCannotBePaidChangesNothing(t *testing.T) {
 	s := newShop(t)
 	account := s.subscribed(pro)
-	_, err := s.ChangePlan(t.Context(), account, indie, none, origin)
-	require.NoError(t, err)
+	s.Must(s.ChangePlan(t.Context(), account, indie, none, origin))
 	before := s.state(account)
 	require.NoError(t, s.sandbox.FailNextPayment(before.Customer))
 
@@ -144,8 +138,7 @@ func TestAnUpgradeThatCannotBePaidChangesNothing(t *testing.T) {
 	require.Equal(t, indie, has.Scheduled.Price)
 
 	// another attempt is another request
-	_, err = s.ChangePlan(t.Context(), account, premium, none, origin)
-	require.NoError(t, err)
+	s.Must(s.ChangePlan(t.Context(), account, premium, none, origin))
 	require.Equal(t, plan.Premium, s.state(account).Entitled.Plan)
 	require.Nil(t, s.has(account).Subscriptions[0].Scheduled)
 }
@@ -158,8 +151,7 @@ func (s *shop) asking(price string) (account string) {
 	require.NoError(s.T, err)
 	s.pay(made, "pm_card_authenticationRequired")
 	require.NoError(s.T, s.sandbox.Authenticate(made.ClientSecret, true))
-	_, err = s.Refresh(s.T.Context(), account)
-	require.NoError(s.T, err)
+	s.Must(s.Refresh(s.T.Context(), account))
 	return account
 }
 
@@ -183,8 +175,7 @@ func (s *shop) pendingOf(account string) *subscription.Pending {
 func TestAnUpgradeIsMadeOnceTheOwnerOfTheCardHasConfirmedIt(t *testing.T) {
 	s := newShop(t)
 	account := s.asking(pro)
-	_, err := s.ChangePlan(t.Context(), account, indie, none, origin)
-	require.NoError(t, err)
+	s.Must(s.ChangePlan(t.Context(), account, indie, none, origin))
 	before := s.state(account).Entitled
 
 	// until then the plan is unchanged, and a repetition returns the same secret
@@ -198,8 +189,7 @@ func TestAnUpgradeIsMadeOnceTheOwnerOfTheCardHasConfirmedIt(t *testing.T) {
 
 	// after it, the earlier downgrade is dropped, because the upgrade was requested later
 	require.NoError(t, s.sandbox.Authenticate(secret, true))
-	_, err = s.Refresh(t.Context(), account)
-	require.NoError(t, err)
+	s.Must(s.Refresh(t.Context(), account))
 	require.Equal(t, plan.Premium, s.state(account).Entitled.Plan)
 	require.Equal(t, plan.Premium, s.state(account).Entitled.Next)
 	require.Nil(t, s.pendingOf(account))
@@ -232,8 +222,7 @@ func TestAnUpgradeThatNobodyConfirmsLapses(t *testing.T) {
 	// a downgrade after the upgrade stays, even if the upgrade is confirmed
 	account = s.asking(pro)
 	secret := s.asked(account, premium, none)
-	_, err := s.ChangePlan(t.Context(), account, indie, none, origin)
-	require.NoError(t, err)
+	s.Must(s.ChangePlan(t.Context(), account, indie, none, origin))
 	require.NoError(t, s.sandbox.Authenticate(secret, true))
 	s.advance(0, account)
 	require.Equal(t, plan.Premium, s.state(account).Entitled.Plan)
@@ -263,8 +252,7 @@ func TestANewPriceWhileNothingIsPaidEndsTheOldSubscription(t *testing.T) {
 	require.EqualValues(t, 1000, second.Amount)
 	require.Error(t, s.sandbox.Confirm(first.ClientSecret, "pm_card_visa"), "it can not be paid any more")
 	s.pay(second, "pm_card_visa")
-	_, err = s.Refresh(t.Context(), account)
-	require.NoError(t, err)
+	s.Must(s.Refresh(t.Context(), account))
 	require.Equal(t, plan.Indie, s.state(account).Entitled.Plan)
 }
 
@@ -278,8 +266,7 @@ func TestANewAccountHasADiscountOnce(t *testing.T) {
 	require.Equal(t, "Welcome", made.Discount.Name)
 
 	s.pay(made, "pm_card_visa")
-	_, err = generous.Cancel(t.Context(), account, none, origin)
-	require.NoError(t, err)
+	s.Must(generous.Cancel(t.Context(), account, none, origin))
 	s.advance(32*24*time.Hour, account)
 	made, err = generous.Subscribe(t.Context(), account, pro, none, origin)
 	require.NoError(t, err)
@@ -298,13 +285,11 @@ func TestACustomerThatTheProviderHasForgotten(t *testing.T) {
 	s := newShop(t)
 	account := s.subscribed(pro)
 	former := s.state(account).Customer
-	_, err := s.api.V1Customers.Delete(t.Context(), former, nil)
-	require.NoError(t, err)
+	s.Must(s.api.V1Customers.Delete(t.Context(), former, nil))
 
 	// the account has no subscription any more
 	for range 2 {
-		_, err = s.Refresh(t.Context(), account)
-		require.NoError(t, err)
+		s.Must(s.Refresh(t.Context(), account))
 		require.Equal(t, plan.Free, s.state(account).Entitled.Plan)
 		require.Nil(t, s.state(account).Card)
 	}
@@ -314,8 +299,7 @@ func TestACustomerThatTheProviderHasForgotten(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEqual(t, former, s.state(account).Customer)
 	s.pay(made, "pm_card_visa")
-	_, err = s.Refresh(t.Context(), account)
-	require.NoError(t, err)
+	s.Must(s.Refresh(t.Context(), account))
 	require.Equal(t, plan.Indie, s.state(account).Entitled.Plan)
 }
 
@@ -349,8 +333,7 @@ func TestARepetitionHasTheSameAnswerAfterThePayment(t *testing.T) {
 	require.EqualValues(t, 800, made.Amount)
 	s.pay(made, "pm_card_visa")
 	s.advance(time.Hour, account)
-	_, err = s.ChangePlan(t.Context(), account, pro, none, origin)
-	require.NoError(t, err)
+	s.Must(s.ChangePlan(t.Context(), account, pro, none, origin))
 	again, err := b.Subscribe(t.Context(), account, indie, key, origin)
 	require.NoError(t, err)
 	again.Position = made.Position
@@ -377,8 +360,7 @@ func TestDoubleClicksChargeOnce(t *testing.T) {
 			wait.Wait()
 			if state := s.state(account); state.Open != nil { // the provider does not serve one key twice concurrently
 				s.advance(billing.Patience + time.Second)
-				_, err := s.CompleteRequest(t.Context(), subscription.Stream(account), cause())
-				require.NoError(t, err)
+				s.Must(s.CompleteRequest(t.Context(), subscription.Stream(account), cause()))
 			}
 			require.Equal(t, plan.Premium, s.state(account).Entitled.Plan)
 			require.Len(t, s.has(account).Invoices, 2)
@@ -445,10 +427,8 @@ func TestAClosedAccountHasNothingAtTheProvider(t *testing.T) {
 	// a notice after the erasure of the account's key is handled, and restores no data
 	require.NoError(t, s.keys.Erase(t.Context(), account))
 	require.NoError(t, s.EndFor(t.Context(), account))
-	_, err = s.Refresh(t.Context(), account)
-	require.NoError(t, err)
-	_, err = s.Refresh(t.Context(), account)
-	require.NoError(t, err)
+	s.Must(s.Refresh(t.Context(), account))
+	s.Must(s.Refresh(t.Context(), account))
 
 	require.NoError(t, s.EndFor(t.Context(), accounts.NewAccountID()), "an account that never had anything")
 }

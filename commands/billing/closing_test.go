@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	api "github.com/stripe/stripe-go/v84"
 
@@ -39,42 +38,16 @@ func newHouse(t testing.TB) *house {
 	h := &house{shop: newShop(t)}
 	h.accounts = accounts.New(h.Journal, h.sandbox.Now)
 	h.ledger = h.keeper(h.Log)
-	h.Periods = realPeriods{h.ledger}
+	h.Periods = h.ledger
 	return h
 }
 
 func (h *house) keeper(log eventlog.Log) *ledger.Ledger {
 	h.T.Helper()
 	j := &journal.Journal{Log: log, Registry: h.Journal.Registry}
-	keeper, err := ledger.New(j, accounts.New(j, h.sandbox.Now), h.sandbox.Now, commandstest.Longest)
-	require.NoError(h.T, err)
+	keeper := ledger.New(j, accounts.New(j, h.sandbox.Now), h.sandbox.Now, commandstest.Longest)
 	h.T.Cleanup(keeper.Close)
 	return keeper
-}
-
-// realPeriods are the periods of a ledger.
-type realPeriods struct{ *ledger.Ledger }
-
-func (p realPeriods) OverageOn(ctx context.Context, stream string, version int64) (billing.Overage, error) {
-	o, err := p.Ledger.OverageOn(ctx, stream, version)
-	return billing.Overage{
-		Account: o.Account, Plan: o.Plan, Start: o.Start, End: o.End, Characters: o.Characters, At: o.At,
-		Billed: o.Billed, Position: o.Position,
-	}, err
-}
-
-func (p realPeriods) OverageBilled(
-	ctx context.Context, stream string, version int64, b billing.Billed, cause uuid.UUID,
-) (eventlog.Position, error) {
-	return p.Ledger.OverageBilled(ctx, stream, version, ledger.Bill(b), cause)
-}
-
-func (p realPeriods) EndFor(ctx context.Context, account string) (due []billing.Unbilled, err error) {
-	unbilled, err := p.Ledger.EndFor(ctx, account)
-	for _, u := range unbilled {
-		due = append(due, billing.Unbilled(u))
-	}
-	return due, err
 }
 
 // speaker returns an account that bought indie and used more characters than it includes.
@@ -86,8 +59,7 @@ func (h *house) speaker(past int64) (id string) {
 	made, err := h.Subscribe(h.T.Context(), id, indie, none, origin)
 	require.NoError(h.T, err)
 	h.pay(made, "pm_card_visa")
-	_, err = h.Refresh(h.T.Context(), id)
-	require.NoError(h.T, err)
+	h.Must(h.Refresh(h.T.Context(), id))
 	h.follow(id)
 	limit, err := plan.Lookup(plan.Indie)
 	require.NoError(h.T, err)
@@ -98,25 +70,21 @@ func (h *house) speaker(past int64) (id string) {
 // follow makes account and ledger follow the subscription.
 func (h *house) follow(id string) {
 	h.T.Helper()
-	_, err := h.accounts.FollowSubscription(h.T.Context(), account.Stream(id))
-	require.NoError(h.T, err)
-	_, err = h.ledger.FollowEntitlement(h.T.Context(), id, cause())
-	require.NoError(h.T, err)
+	h.Must(h.accounts.FollowSubscription(h.T.Context(), account.Stream(id)))
+	h.Must(h.ledger.FollowEntitlement(h.T.Context(), id, cause()))
 }
 
 func (h *house) speak(id string, characters int64) {
 	h.T.Helper()
 	r, err := h.ledger.Reserve(h.T.Context(), id, characters, origin)
 	require.NoError(h.T, err)
-	_, err = h.ledger.Settle(h.T.Context(), r, characters)
-	require.NoError(h.T, err)
+	h.Must(h.ledger.Settle(h.T.Context(), r, characters))
 }
 
 // close closes an account, and executes the due steps on one instance.
 func (h *house) close(id string) {
 	h.T.Helper()
-	_, err := h.accounts.Close(h.T.Context(), id, origin)
-	require.NoError(h.T, err)
+	h.Must(h.accounts.Close(h.T.Context(), id, origin))
 }
 
 // goOn executes the due steps of a closing on an instance.
@@ -174,10 +142,8 @@ func TestAClosedAccountPaysForWhatItHasUsed(t *testing.T) {
 	// and a late notice is handled
 	e := payments.Event{ID: "evt_late", Type: "invoice.paid", Object: last.ID, Customer: customer,
 		CreatedAt: h.sandbox.Now()}
-	_, err := h.RecordNotice(t.Context(), e, false)
-	require.NoError(t, err)
-	_, err = h.HandleNotice(t.Context(), "payment-evt_late", cause())
-	require.NoError(t, err)
+	h.Must(h.RecordNotice(t.Context(), e, false))
+	h.Must(h.HandleNotice(t.Context(), "payment-evt_late", cause()))
 }
 
 // requireBilledOnce requires that each overage is one item of one invoice.
@@ -241,8 +207,7 @@ func TestWhatTheCustomersBalanceHasTakenIsLostWithTheCustomer(t *testing.T) {
 		Customer: &customer, PendingInvoiceItemsBehavior: new("include"),
 	})
 	require.NoError(t, err)
-	_, err = h.api.V1Invoices.FinalizeInvoice(t.Context(), small.ID, nil)
-	require.NoError(t, err)
+	h.Must(h.api.V1Invoices.FinalizeInvoice(t.Context(), small.ID, nil))
 
 	h.close(id)
 	require.NoError(t, h.goOn(t.Context(), h.Billing, h.accounts, id))
@@ -267,8 +232,7 @@ func TestAClosingWaitsForReplies(t *testing.T) {
 	// no further reservation is made, even by an instance that has cached the account
 	_, err = h.ledger.Reserve(t.Context(), id, 1, origin)
 	require.ErrorIs(t, err, account.ErrNoAccount)
-	_, err = h.ledger.Settle(t.Context(), r, 15_000)
-	require.NoError(t, err)
+	h.Must(h.ledger.Settle(t.Context(), r, 15_000))
 	require.NoError(t, h.goOn(t.Context(), h.Billing, h.accounts, id))
 	last, _ := h.requireOver(id, customer)
 	require.EqualValues(t, 75, last.AmountPaid)
@@ -332,7 +296,7 @@ func (h *house) closeDyingAt(t *testing.T, at int, declines bool) bool {
 		f := &fuse{at: at, after: after}
 		dying, ctx := h.mortal(t, f)
 		mortal := &mortalLog{Log: h.Log, fuse: f}
-		dying.Periods = realPeriods{h.keeper(mortal)}
+		dying.Periods = h.keeper(mortal)
 		j := &journal.Journal{Log: mortal, Registry: h.Journal.Registry}
 		err := h.goOn(ctx, dying, accounts.New(j, h.sandbox.Now), id)
 		if !f.blown() {

@@ -3,23 +3,16 @@ package billing
 import (
 	"context"
 	"errors"
-	"time"
+	"fmt"
 
 	"github.com/google/uuid"
 
 	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/domain/subscription"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
-
-// UnpaidInvoice is an invoice for characters past a plan that could not be collected. No plan is withdrawn for it.
-type UnpaidInvoice struct {
-	Account, Invoice string
-	Amount           int64
-	Currency         string
-	At               time.Time
-}
 
 // Collect makes the card that paid for a subscription the customer's default, and charges open invoices for characters
 // past a plan to it. It records the items of void invoices as lost and, if no subscription continues, items that are
@@ -105,8 +98,8 @@ func (b *Billing) lose(
 	return err
 }
 
-// alertUnpaid raises the alerts of the invoices that a look finds unpaid. It is called before the look is recorded, so
-// that a crash cannot lose them.
+// alertUnpaid raises the alerts of the invoices for characters past a plan that a look finds unpaid. No plan is
+// withdrawn for them. It is called before the look is recorded, so that a crash cannot lose them.
 func (b *Billing) alertUnpaid(ctx context.Context, seen subscription.Observe, s subscription.State) error {
 	events, err := seen.Decide(s)
 	for _, event := range events {
@@ -118,8 +111,11 @@ func (b *Billing) alertUnpaid(ctx context.Context, seen subscription.Observe, s 
 			if i.ID != failed.Invoice || i.Subscription != "" {
 				continue
 			}
-			unpaid := UnpaidInvoice{Account: s.Account, Invoice: i.ID, Amount: i.AmountDue, Currency: i.Currency, At: seen.At}
-			err = errors.Join(err, b.AlertUnpaid(ctx, unpaid))
+			err = errors.Join(err, b.Alert(ctx, Occasion{
+				Source: alert.PaymentsSource, Subject: i.ID, Reason: alert.Uncollected, At: seen.At,
+				Detail: fmt.Sprintf("account %s was to pay %d (%s) for characters past its plan", s.Account, i.AmountDue,
+					i.Currency),
+			}))
 		}
 	}
 	return err

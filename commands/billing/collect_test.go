@@ -13,6 +13,8 @@ import (
 	"github.com/recital-tts/recital/commands/billing"
 	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/alert"
+	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/domain/subscription"
 )
@@ -21,14 +23,11 @@ import (
 func (s *shop) owing() (account string) {
 	s.T.Helper()
 	account = s.subscribed(pro)
-	_, err := s.ReplaceCard(s.T.Context(), account, s.register(account, "pm_card_chargeCustomerFail"), none, origin)
-	require.NoError(s.T, err)
-	_, err = s.Cancel(s.T.Context(), account, none, origin)
-	require.NoError(s.T, err)
+	s.Must(s.ReplaceCard(s.T.Context(), account, s.register(account, "pm_card_chargeCustomerFail"), none, origin))
+	s.Must(s.Cancel(s.T.Context(), account, none, origin))
 	s.advance(32*24*time.Hour, account)
-	s.Periods = &books{over: billing.Overage{Account: account, Plan: plan.Pro, Characters: 112_000, At: s.sandbox.Now()}}
-	_, err = s.BillOverage(s.T.Context(), "usage-"+account, 3, cause())
-	require.NoError(s.T, err)
+	s.Periods = s.over(account, plan.Pro, 112_000)
+	s.Must(s.BillOverage(s.T.Context(), "usage-"+account, 3, cause()))
 	s.advance(2*time.Hour, account)
 	s.advance(20*24*time.Hour, account)
 	require.Equal(s.T, "open, 4 attempts", s.lastInvoice(account))
@@ -60,14 +59,14 @@ func TestAnInvoiceThatIsNotPaidIsAnAlertAndPaidByANewCard(t *testing.T) {
 	s := newShop(t)
 	account := s.owing()
 	unpaid := s.has(account).Invoices[0].ID
-	require.Equal(t, []string{unpaid}, s.unpaid)
+	require.Len(t, s.alerts(alert.Uncollected), 1)
+	require.Equal(t, unpaid, s.alerts(alert.Uncollected)[0].Subject)
 	require.True(t, slices.ContainsFunc(s.events(account), func(e subscription.Event) bool {
 		failed, is := e.(subscription.PaymentFailed)
 		return is && failed.Invoice == unpaid && failed.Attempts == 4
 	}))
 
-	_, err := s.ReplaceCard(t.Context(), account, s.register(account, "pm_card_mastercard"), none, origin)
-	require.NoError(t, err)
+	s.Must(s.ReplaceCard(t.Context(), account, s.register(account, "pm_card_mastercard"), none, origin))
 	require.Equal(t, "paid, 5 attempts", s.lastInvoice(account))
 	s.advance(40*24*time.Hour, account)
 	require.Equal(t, 1, s.chargedFor(account, 504))
@@ -78,19 +77,18 @@ func TestNoCrashSwallowsTheAlertOfAnInvoice(t *testing.T) {
 	s := newShop(t)
 	account := s.subscribed(pro)
 	require.NoError(t, s.sandbox.FailNextPayment(s.state(account).Customer))
-	s.Periods = &books{over: billing.Overage{Account: account, Plan: plan.Pro, Characters: 112_000, At: s.sandbox.Now()}}
-	_, err := s.BillOverage(t.Context(), "usage-a-1", 3, cause())
-	require.NoError(t, err)
+	s.Periods = s.over(account, plan.Pro, 112_000)
+	s.Must(s.BillOverage(t.Context(), "usage-a-1", 3, cause()))
 	s.deaf = true
 	s.advance(2 * time.Hour)
-	_, err = s.Refresh(t.Context(), account)
+	_, err := s.Refresh(t.Context(), account)
 	require.ErrorIs(t, err, errDeaf)
 	s.deaf = false
 	for range 2 {
-		_, err = s.Refresh(t.Context(), account)
-		require.NoError(t, err)
+		s.Must(s.Refresh(t.Context(), account))
 	}
-	require.Equal(t, []string{s.has(account).Invoices[0].ID}, s.unpaid)
+	require.Len(t, s.alerts(alert.Uncollected), 1)
+	require.Equal(t, s.has(account).Invoices[0].ID, s.alerts(alert.Uncollected)[0].Subject)
 }
 
 // After a crash at any change while a new card or a new subscription pays for the last period, the period is paid once.
@@ -128,8 +126,7 @@ func (s *shop) byCard(b *billing.Billing, account string) func(t *testing.T, f *
 			return true
 		}
 		s.advance(billing.Patience + time.Second)
-		_, err = b.ReplaceCard(t.Context(), account, method, domain.Repetition{}, origin)
-		require.NoError(t, err)
+		s.Must(b.ReplaceCard(t.Context(), account, method, domain.Repetition{}, origin))
 		return false
 	}
 }
@@ -163,11 +160,10 @@ func TestWhatIsTooLittleForAnInvoiceIsALoss(t *testing.T) {
 	for at := 1; ; at++ {
 		for _, after := range commandstest.Sides(at) {
 			account := s.subscribed(pro)
-			_, err := s.Cancel(t.Context(), account, none, origin)
-			require.NoError(t, err)
+			s.Must(s.Cancel(t.Context(), account, none, origin))
 			closed := s.sandbox.Now()
 			bill := func(ctx context.Context, b *billing.Billing, version int64) error {
-				b.Periods = &books{over: billing.Overage{Account: account, Plan: plan.Pro, Characters: 5_000, At: closed}}
+				b.Periods = &books{over: ledger.PeriodOverage{Account: account, Plan: plan.Pro, Characters: 5_000, At: closed}}
 				_, err := b.BillOverage(ctx, "usage-"+account, version, cause())
 				return err
 			}
@@ -177,15 +173,14 @@ func TestWhatIsTooLittleForAnInvoiceIsALoss(t *testing.T) {
 
 			f := &fuse{at: at, after: after}
 			dying, ctx := s.mortal(t, f)
-			err = bill(ctx, dying, 2)
+			err := bill(ctx, dying, 2)
 			if f.blown() {
 				require.Error(t, err)
 				s.advance(25 * time.Hour)
 				err = bill(t.Context(), s.Billing, 2)
 			}
 			require.NoError(t, err)
-			_, err = s.Collect(t.Context(), subscription.Stream(account), cause())
-			require.NoError(t, err)
+			s.Must(s.Collect(t.Context(), subscription.Stream(account), cause()))
 			require.ElementsMatch(t, []string{"usage-" + account + "/1", "usage-" + account + "/2"}, s.losses(account))
 			require.Empty(t, s.items(account))
 			if !f.blown() {
@@ -200,21 +195,17 @@ func TestWhatIsTooLittleForAnInvoiceIsALoss(t *testing.T) {
 func TestWhatIsOnAVoidInvoiceIsALoss(t *testing.T) {
 	s := newShop(t)
 	account := s.subscribed(pro)
-	_, err := s.Cancel(t.Context(), account, none, origin)
-	require.NoError(t, err)
-	s.Periods = &books{over: billing.Overage{Account: account, Plan: plan.Pro, Characters: 5_000, At: s.sandbox.Now()}}
-	_, err = s.BillOverage(t.Context(), "usage-"+account, 1, cause())
-	require.NoError(t, err)
+	s.Must(s.Cancel(t.Context(), account, none, origin))
+	s.Periods = s.over(account, plan.Pro, 5_000)
+	s.Must(s.BillOverage(t.Context(), "usage-"+account, 1, cause()))
 	s.advance(31*24*time.Hour, account)
-	_, err = s.Subscribe(t.Context(), account, indie, none, origin)
-	require.NoError(t, err)
+	s.Must(s.Subscribe(t.Context(), account, indie, none, origin))
 	require.Equal(t, int64(1022), s.has(account).Invoices[0].AmountDue)
 	s.advance(25*time.Hour, account)
 	require.Equal(t, "void", s.has(account).Invoices[0].Status)
 
 	for range 2 {
-		_, err = s.Collect(t.Context(), subscription.Stream(account), cause())
-		require.NoError(t, err)
+		s.Must(s.Collect(t.Context(), subscription.Stream(account), cause()))
 	}
 	var losses []subscription.Lost
 	for _, event := range s.events(account) {

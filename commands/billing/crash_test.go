@@ -226,11 +226,9 @@ func (s *shop) repair(t *testing.T, c scene, by repair, account, object string, 
 		err := c.do(t.Context(), s.Billing, account, object, by.with)
 		require.Contains(t, []domain.Code{"", domain.Rejected}, domain.CodeOf(err), err)
 	} else {
-		_, err := s.CompleteRequest(t.Context(), subscription.Stream(account), cause())
-		require.NoError(t, err)
+		s.Must(s.CompleteRequest(t.Context(), subscription.Stream(account), cause()))
 	}
-	_, err := s.Refresh(t.Context(), account)
-	require.NoError(t, err)
+	s.Must(s.Refresh(t.Context(), account))
 }
 
 // requireOnce requires the outcome of a command without a crash.

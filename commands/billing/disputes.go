@@ -3,34 +3,33 @@ package billing
 import (
 	"context"
 	"errors"
-	"time"
+	"fmt"
 
 	"github.com/google/uuid"
 
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/alert"
+	"github.com/recital-tts/recital/domain/money"
 	"github.com/recital-tts/recital/domain/subscription"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/todo"
 )
 
-// LostDispute is a payment that was returned because its dispute was lost. EndsPlan tells whether the plan ends, too.
-type LostDispute struct {
-	Account, Invoice string
-	Amount           int64
-	Currency         string
-	EndsPlan         bool
-	At               time.Time
-}
-
 // alertLost raises the alerts of the disputes that a look finds lost. It is called before the look is recorded, so that
 // a crash cannot lose them.
 func (b *Billing) alertLost(ctx context.Context, seen subscription.Observe, s subscription.State) error {
 	events, err := seen.Decide(s)
+	rest := "its plan stays"
+	if b.DisputeEndsPlan {
+		rest = "its plan ends"
+	}
 	for _, event := range events {
 		if e, is := event.(subscription.InvoiceDisputed); is && e.Dispute == subscription.DisputeLost {
-			err = errors.Join(err, b.AlertLost(ctx, LostDispute{Account: e.Account, Invoice: e.Invoice, Amount: e.Amount,
-				Currency: e.Currency, EndsPlan: b.DisputeEndsPlan, At: e.At}))
+			err = errors.Join(err, b.Alert(ctx, Occasion{
+				Source: alert.PaymentsSource, Subject: e.Invoice, Reason: alert.DisputeLost, At: e.At,
+				Detail: fmt.Sprintf("%s of account %s went back, and %s", money.Format(e.Amount, e.Currency), e.Account, rest),
+			}))
 		}
 	}
 	return err

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/commands/commandstest"
+	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/domain/subscription"
 )
 
@@ -18,26 +19,25 @@ func TestADisputeThatIsLostIsAnAlert(t *testing.T) {
 		s := newShop(t)
 		account := s.subscribed(indie)
 		refresh := func() {
-			_, err := s.Refresh(t.Context(), account)
-			require.NoError(t, err)
+			s.Must(s.Refresh(t.Context(), account))
 		}
 		dispute, err := s.sandbox.Dispute(s.has(account).Invoices[0].ID)
 		require.NoError(t, err)
 		refresh()
-		require.Empty(t, s.lost, "it is open")
+		require.Empty(t, s.alerts(alert.DisputeLost), "it is open")
 		require.Equal(t, "open", s.state(account).Invoices[0].Dispute)
 
 		require.NoError(t, s.sandbox.CloseDispute(dispute, won))
 		refresh()
 		if won {
-			require.Empty(t, s.lost)
+			require.Empty(t, s.alerts(alert.DisputeLost))
 			require.Equal(t, "won", s.state(account).Invoices[0].Dispute)
 			continue
 		}
-		require.Len(t, s.lost, 1)
-		require.EqualValues(t, 1000, s.lost[0].Amount)
 		refresh()
-		require.Len(t, s.lost, 1, "once")
+		require.Len(t, s.alerts(alert.DisputeLost), 1, "once")
+		require.Equal(t, "10.00 USD of account "+account+" went back, and its plan stays",
+			s.alerts(alert.DisputeLost)[0].Detail)
 		require.False(t, slices.ContainsFunc(s.events(account), endsPlan), "it is no rule of the operator's")
 		require.EqualValues(t, "indie", s.state(account).Entitled.Plan)
 	}
@@ -60,8 +60,7 @@ func TestALostDisputeEndsThePlanByTheOperatorsRule(t *testing.T) {
 			}
 			require.NoError(t, err)
 			require.Equal(t, "canceled", s.has(account).Subscriptions[0].Status)
-			_, err = s.EndDisputed(t.Context(), name, lost)
-			require.NoError(t, err)
+			s.Must(s.EndDisputed(t.Context(), name, lost))
 			require.Equal(t, 1, s.countEnds(account))
 			require.EqualValues(t, "free", s.state(account).Entitled.Plan)
 			_, err = s.Subscribe(t.Context(), account, pro, none, origin)
@@ -80,7 +79,8 @@ func (s *shop) disputed() (account string) {
 	require.NoError(s.T, s.sandbox.CloseDispute(dispute, false))
 	s.advance(time.Second, account)
 	require.True(s.T, slices.ContainsFunc(s.events(account), endsPlan))
-	require.True(s.T, s.lost[len(s.lost)-1].EndsPlan)
+	lost := s.alerts(alert.DisputeLost)
+	require.Contains(s.T, lost[len(lost)-1].Detail, "and its plan ends")
 	before := len(s.events(account))
 	s.advance(time.Second, account)
 	require.Len(s.T, s.events(account), before)

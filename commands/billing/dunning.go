@@ -2,10 +2,12 @@ package billing
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/google/uuid"
 
 	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/domain/subscription"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/todo"
@@ -23,7 +25,7 @@ func (b *Billing) Lapse(ctx context.Context, name string, cause uuid.UUID) (even
 				return nil, err
 			}
 			lapse := together(look, subscription.Lapse{At: at})
-			return lapse, b.alert(ctx, lapse, s, cause)
+			return lapse, b.alertLapse(ctx, lapse, s, cause)
 		}), journal.CausedBy(cause).Metadata(uuid.New(), at))
 	if err != nil {
 		return eventlog.Position{}, err
@@ -35,15 +37,18 @@ func (b *Billing) Lapse(ctx context.Context, name string, cause uuid.UUID) (even
 	return position, nil
 }
 
-// alert raises the alert if a command is about to let a subscription lapse.
-func (b *Billing) alert(ctx context.Context, lapse command, s subscription.State, cause uuid.UUID) error {
+// alertLapse raises the alert if a command is about to let a subscription lapse.
+func (b *Billing) alertLapse(ctx context.Context, lapse command, s subscription.State, cause uuid.UUID) error {
 	events, err := lapse.Decide(s)
 	if err != nil {
 		return err
 	}
 	for _, event := range events {
 		if e, is := event.(subscription.Lapsed); is {
-			return b.Alert(ctx, Lapse{Account: e.Account, Subscription: e.Subscription, Cause: cause, At: e.At})
+			return b.Alert(ctx, Occasion{
+				Source: alert.ToDoSource(DunningProcess), Subject: e.Account, Reason: alert.Unpaid, Cause: cause, At: e.At,
+				Detail: fmt.Sprintf("the subscription %s was not paid in time, and its plan is withdrawn", e.Subscription),
+			})
 		}
 	}
 	return nil

@@ -17,13 +17,6 @@ import (
 // afterOutage is the pause of a closing while the provider does not respond.
 const afterOutage = 10 * time.Second
 
-// Unbilled is an overage of a closed account that remains to be billed.
-type Unbilled struct {
-	Stream  string // of the period
-	Version int64
-	Cause   uuid.UUID
-}
-
 // EndFor ends a closed account at the provider: its usage is invoiced and paid, or recorded as lost, the subscription
 // ends, and the customer is deleted. The outcome of each step is in the log, so that EndFor can be repeated. While
 // replies are being settled or the provider does not respond, the error is a *todo.NotYetError.
@@ -53,7 +46,7 @@ func (b *Billing) endFor(ctx context.Context, account string) error {
 		}
 	}
 	for _, u := range unbilled {
-		if _, err := b.BillOverage(ctx, u.Stream, u.Version, u.Cause); err != nil {
+		if _, err := b.BillItem(ctx, u); err != nil {
 			return err
 		}
 	}

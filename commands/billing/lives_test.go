@@ -16,6 +16,7 @@ import (
 	"github.com/recital-tts/recital/commands/billing"
 	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/commands/ledger"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/subscription"
@@ -337,7 +338,7 @@ func (l *life) works() {
 		f := &fuse{at: at, after: rapid.Bool().Draw(l.draw, "after")}
 		dying, ctx := l.mortal(l.t, f)
 		log := &mortalLog{Log: l.Log, fuse: f}
-		dying.Periods = realPeriods{l.keeper(log)}
+		dying.Periods = l.keeper(log)
 		if err := l.work(ctx, dying); !f.blown() {
 			require.NoError(l.draw, err, "%s", l)
 		}
@@ -348,7 +349,7 @@ func (l *life) works() {
 
 // work executes the to-dos of periods, overages and debts.
 func (l *life) work(ctx context.Context, b *billing.Billing) error {
-	keeper := b.Periods.(realPeriods).Ledger
+	keeper := b.Periods.(*ledger.Ledger)
 	for _, stream := range l.Log.Written("usage-" + l.id) {
 		books := l.BooksOf(stream)
 		if books.Terms.Metered && (books.Over() || !l.sandbox.Now().Before(books.Terms.End)) {
@@ -426,7 +427,7 @@ func (l *life) closes() {
 	f := &fuse{at: rapid.IntRange(1, 20).Draw(l.draw, "dies at"), after: rapid.Bool().Draw(l.draw, "after")}
 	dying, ctx := l.mortal(l.t, f)
 	log := &mortalLog{Log: l.Log, fuse: f}
-	dying.Periods = realPeriods{l.keeper(log)}
+	dying.Periods = l.keeper(log)
 	j := &journal.Journal{Log: log, Registry: l.Journal.Registry}
 	err := l.house.goOn(ctx, dying, accounts.New(j, l.sandbox.Now), l.id)
 	if f.blown() {

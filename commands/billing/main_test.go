@@ -24,6 +24,7 @@ import (
 	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/domain/subscription"
 	"github.com/recital-tts/recital/internal/access/keyring/memkeys"
 	"github.com/recital-tts/recital/internal/events/eventlog"
@@ -57,10 +58,7 @@ type shop struct {
 	addresses        sync.Map // of accounts, sealed
 
 	mu     sync.Mutex
-	lapses []billing.Lapse
-	lost   []billing.LostDispute
-	unpaid []string // invoices
-	second []billing.SecondSubscription
+	raised []billing.Occasion
 	deaf   bool // alerts cannot be raised
 }
 
@@ -107,14 +105,11 @@ func (s *shop) gateway(address string) *stripe.Gateway {
 
 func (s *shop) instance(log eventlog.Log, gateway payments.Gateway, coupon string) *billing.Billing {
 	s.T.Helper()
-	b, err := billing.New(billing.Config{
+	return billing.New(billing.Config{
 		Journal: &journal.Journal{Log: log, Registry: s.Journal.Registry}, Gateway: gateway, Keys: s.keys, Views: s,
-		Address: s.address, Alert: s.alert, AlertUnpaid: s.alertUnpaid, AlertLost: s.alertLost,
-		AlertSecond: s.alertSecond, Periods: &books{},
+		Address: s.address, Alert: s.alert, Periods: &books{},
 		Now: s.sandbox.Now, Logger: slog.New(slog.DiscardHandler), Coupon: coupon, Grace: grace,
 	})
-	require.NoError(s.T, err)
-	return b
 }
 
 // AccountOf implements billing.Views with a read model that lags.
@@ -136,52 +131,28 @@ func (s *shop) address(_ context.Context, account string) ([]byte, error) {
 	return address, nil
 }
 
-func (s *shop) alert(_ context.Context, l billing.Lapse) error {
+func (s *shop) alert(_ context.Context, o billing.Occasion) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.deaf {
 		return errDeaf
 	}
-	s.lapses = append(s.lapses, l)
+	s.raised = append(s.raised, o)
 	return nil
 }
 
-func (s *shop) alertSecond(_ context.Context, second billing.SecondSubscription) error {
+// alerts returns the raised alerts of a reason. Unpaid invoices are raised at each look, and here once.
+func (s *shop) alerts(reason alert.Reason) (raised []billing.Occasion) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.deaf {
-		return errDeaf
+	for _, o := range s.raised {
+		again := reason == alert.Uncollected && slices.ContainsFunc(raised,
+			func(known billing.Occasion) bool { return known.Subject == o.Subject })
+		if o.Reason == reason && !again {
+			raised = append(raised, o)
+		}
 	}
-	s.second = append(s.second, second)
-	return nil
-}
-
-func (s *shop) alertUnpaid(_ context.Context, i billing.UnpaidInvoice) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.deaf {
-		return errDeaf
-	}
-	if !slices.Contains(s.unpaid, i.Invoice) {
-		s.unpaid = append(s.unpaid, i.Invoice)
-	}
-	return nil
-}
-
-func (s *shop) alertLost(_ context.Context, d billing.LostDispute) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.deaf {
-		return errDeaf
-	}
-	s.lost = append(s.lost, d)
-	return nil
-}
-
-func (s *shop) alerts() []billing.Lapse {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.lapses
+	return raised
 }
 
 func (s *shop) state(account string) subscription.State {
@@ -225,8 +196,7 @@ func (s *shop) subscribed(price string) (account string) {
 	made, err := s.Subscribe(s.T.Context(), account, price, none, origin)
 	require.NoError(s.T, err)
 	s.pay(made, "pm_card_visa")
-	_, err = s.Refresh(s.T.Context(), account)
-	require.NoError(s.T, err)
+	s.Must(s.Refresh(s.T.Context(), account))
 	return account
 }
 
@@ -244,8 +214,7 @@ func (s *shop) advance(d time.Duration, refresh ...string) {
 	s.T.Helper()
 	require.NoError(s.T, s.sandbox.Advance(d))
 	for _, account := range refresh {
-		_, err := s.Refresh(s.T.Context(), account)
-		require.NoError(s.T, err)
+		s.Must(s.Refresh(s.T.Context(), account))
 	}
 }
 

@@ -14,8 +14,7 @@ func TestAPreviewSaysWhatAnUpgradeCostsNow(t *testing.T) {
 	s := newShop(t)
 	account := s.subscribed(indie)
 	s.advance(10 * 24 * time.Hour)
-	_, err := s.Refresh(t.Context(), account)
-	require.NoError(t, err)
+	s.Must(s.Refresh(t.Context(), account))
 	before, events := s.has(account), s.events(account)
 
 	// when a change is previewed, then it is neither made nor recorded
@@ -28,8 +27,7 @@ func TestAPreviewSaysWhatAnUpgradeCostsNow(t *testing.T) {
 	require.Equal(t, events, s.events(account))
 
 	// and the change is charged as previewed, apart from the seconds in between
-	_, err = s.ChangePlan(t.Context(), account, pro, none, origin)
-	require.NoError(t, err)
+	s.Must(s.ChangePlan(t.Context(), account, pro, none, origin))
 	require.InDelta(t, preview.Charge.AmountDue, s.has(account).Invoices[0].AmountPaid, 5)
 }
 

@@ -150,15 +150,12 @@ func TestAChangeLeavesWhatWasRefundedAndDisputed(t *testing.T) {
 	account := s.subscribed(pro)
 	invoice := s.has(account).Invoices[0].ID
 	require.NoError(t, s.sandbox.Refund(invoice, 100))
-	_, err := s.sandbox.Dispute(invoice)
-	require.NoError(t, err)
-	_, err = s.Refresh(t.Context(), account)
-	require.NoError(t, err)
+	s.Must(s.sandbox.Dispute(invoice))
+	s.Must(s.Refresh(t.Context(), account))
 	before := s.state(account).Invoices[0]
 	require.EqualValues(t, 100, before.Refunded)
 	require.True(t, before.Disputed)
-	_, err = s.ChangePlan(t.Context(), account, premium, none, origin)
-	require.NoError(t, err)
+	s.Must(s.ChangePlan(t.Context(), account, premium, none, origin))
 	require.Equal(t, before, s.state(account).Invoices[0])
 }
 

@@ -3,20 +3,18 @@ package billing
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
-	"time"
 
+	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/domain/subscription"
 )
 
-// SecondSubscription is a subscription that runs in addition to a newer one, so that the account pays both. Recital
-// never creates a second one: it was created manually at the provider.
-type SecondSubscription struct {
-	Account, Subscription, Newer string
-	At                           time.Time
-}
+// Beside stands between the subscriptions in the subject of an alert.
+const Beside = " beside "
 
-// alertSecond raises the alerts of the subscriptions that a look finds running in addition to a newer one. It is called
+// alertSecond raises the alerts of the subscriptions that a look finds running in addition to a newer one, so that the
+// account pays both. Recital never creates a second one: it was created manually at the provider. alertSecond is called
 // before the look is recorded, so that a crash cannot lose them.
 func (b *Billing) alertSecond(ctx context.Context, seen subscription.Observe, s subscription.State) error {
 	events, err := seen.Decide(s)
@@ -33,8 +31,9 @@ func (b *Billing) alertSecond(ctx context.Context, seen subscription.Observe, s 
 		if newest.Subscription == known.Subscription && slices.Contains(s.Others(), id) {
 			continue
 		}
-		err = errors.Join(err, b.AlertSecond(ctx, SecondSubscription{
-			Account: s.Account, Subscription: id, Newer: newest.Subscription, At: seen.At,
+		err = errors.Join(err, b.Alert(ctx, Occasion{
+			Source: alert.PaymentsSource, Subject: id + Beside + newest.Subscription, Reason: alert.Doubled, At: seen.At,
+			Detail: fmt.Sprintf("account %s pays both, and the newer one counts", s.Account),
 		}))
 	}
 	return err

@@ -8,6 +8,7 @@ import (
 	api "github.com/stripe/stripe-go/v84"
 
 	"github.com/recital-tts/recital/commands/billing"
+	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/domain/plan"
 )
 
@@ -29,7 +30,7 @@ func TestASecondSubscriptionIsAnAlert(t *testing.T) {
 	s := newShop(t)
 	account := s.subscribed(indie)
 	first, _ := s.state(account).Current()
-	require.Empty(t, s.second)
+	require.Empty(t, s.alerts(alert.Doubled))
 	s.advance(time.Minute)
 	second := s.subscribedByHand(account, pro)
 
@@ -39,12 +40,10 @@ func TestASecondSubscriptionIsAnAlert(t *testing.T) {
 	require.ErrorIs(t, err, errDeaf)
 	s.deaf = false
 	for range 2 {
-		_, err = s.Refresh(t.Context(), account)
-		require.NoError(t, err)
+		s.Must(s.Refresh(t.Context(), account))
 	}
-	require.Len(t, s.second, 1, "once")
-	require.Equal(t, billing.SecondSubscription{Account: account, Subscription: first.Subscription, Newer: second,
-		At: s.second[0].At}, s.second[0])
+	require.Len(t, s.alerts(alert.Doubled), 1, "once")
+	require.Equal(t, first.Subscription+billing.Beside+second, s.alerts(alert.Doubled)[0].Subject)
 	require.Equal(t, plan.Pro, s.state(account).Entitled.Plan, "the newest counts")
 	require.Equal(t, []string{first.Subscription}, s.state(account).Others())
 
@@ -52,10 +51,8 @@ func TestASecondSubscriptionIsAnAlert(t *testing.T) {
 	cancelled, err := s.Cancel(t.Context(), account, none, origin)
 	require.NoError(t, err)
 	require.Equal(t, second, cancelled.Subscription)
-	_, err = s.api.V1Subscriptions.Cancel(t.Context(), second, nil)
-	require.NoError(t, err)
-	_, err = s.Refresh(t.Context(), account)
-	require.NoError(t, err)
+	s.Must(s.api.V1Subscriptions.Cancel(t.Context(), second, nil))
+	s.Must(s.Refresh(t.Context(), account))
 	require.Empty(t, s.state(account).Others())
 	require.Equal(t, plan.Indie, s.state(account).Entitled.Plan)
 	cancelled, err = s.Cancel(t.Context(), account, none, origin)
@@ -65,8 +62,7 @@ func TestASecondSubscriptionIsAnAlert(t *testing.T) {
 	// a third one is another alert
 	s.advance(time.Minute)
 	third := s.subscribedByHand(account, pro)
-	_, err = s.Refresh(t.Context(), account)
-	require.NoError(t, err)
-	require.Len(t, s.second, 2)
-	require.Equal(t, third, s.second[1].Newer)
+	s.Must(s.Refresh(t.Context(), account))
+	require.Len(t, s.alerts(alert.Doubled), 2)
+	require.Contains(t, s.alerts(alert.Doubled)[1].Subject, third)
 }

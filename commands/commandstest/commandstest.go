@@ -211,10 +211,15 @@ func (w *World) Ledger() *ledger.Ledger {
 // NewLedger returns the ledger of one instance, which the caller closes.
 func (w *World) NewLedger() *ledger.Ledger {
 	w.T.Helper()
-	keeper, err := ledger.New(w.Journal, w.Accounts, w.Clock.Now, Longest)
-	require.NoError(w.T, err)
+	keeper := ledger.New(w.Journal, w.Accounts, w.Clock.Now, Longest)
 	keeper.MeasureBy(w.Clock.Elapsed)
 	return keeper
+}
+
+// Must requires that a command has succeeded, whatever it returns.
+func (w *World) Must(_ any, err error) {
+	w.T.Helper()
+	require.NoError(w.T, err)
 }
 
 // Operator returns the origin of an operator's commands.

@@ -172,11 +172,11 @@ func (h *Hosting) variable(
 
 // projectOf returns the name of a variable's project, or "" if it cannot be decrypted any more.
 func (h *Hosting) projectOf(ctx context.Context, id string, v hosting.Variable) (string, error) {
-	name, err := h.Keyring.Open(ctx, id, v.SealedName, hosting.SealedForName(v.Hash))
-	if err != nil && !keyring.Gone(err) {
-		return "", fmt.Errorf("opening the name of a project: %w", err)
+	name, err := keyring.OpenText(ctx, h.Keyring, id, v.SealedName, hosting.SealedForName(v.Hash))
+	if name == nil {
+		return "", err
 	}
-	return string(name), nil
+	return *name, nil
 }
 
 // remove removes a variable and deletes its key. If the platform has withdrawn the access, it only deletes the key, and

@@ -118,9 +118,8 @@ func TestNothingIsLostOrDoubledAtABorder(t *testing.T) {
 		s := &subscriber{w: w, id: w.Open("free"), now: plan.Entitlement{Plan: plan.Free}, revision: eventlog.NoStream,
 			settled: map[string]int64{}}
 		behind := time.Duration(rapid.IntRange(0, 300).Draw(r, "seconds behind")) * time.Second
-		slow, err := commands.New(w.Journal, w.Accounts, func() time.Time { return w.Clock.Now().Add(-behind) },
+		slow := commands.New(w.Journal, w.Accounts, func() time.Time { return w.Clock.Now().Add(-behind) },
 			commandstest.Longest)
-		require.NoError(r, err)
 		slow.MeasureBy(w.Clock.Elapsed)
 		ledgers := []*commands.Ledger{w.NewLedger(), slow}
 		defer func() {

@@ -2,9 +2,8 @@ package ledger
 
 import (
 	"context"
+	"fmt"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain/account"
@@ -15,16 +14,10 @@ import (
 // afterReply is the pause of a closing while replies of the account are being settled.
 const afterReply = 2 * time.Second
 
-// Unbilled is an overage that is not billed yet.
-type Unbilled struct {
-	Stream  string    // of the period
-	Version int64     // of the entitlement of the billed terms
-	Cause   uuid.UUID // the event that closed the period
-}
-
 // EndFor ends and closes the periods of a closed account that may have an overage, and returns the overages that remain
-// to be billed. It can be repeated. While reservations are open the error is a *todo.NotYetError.
-func (l *Ledger) EndFor(ctx context.Context, id string) ([]Unbilled, error) {
+// to be billed, as items of the to-do list of overages. It can be repeated. While reservations are open the error is a
+// *todo.NotYetError.
+func (l *Ledger) EndFor(ctx context.Context, id string) ([]todo.Item, error) {
 	now := l.now().UTC()
 	state, err := l.account(ctx, id)
 	if err != nil {
@@ -35,7 +28,7 @@ func (l *Ledger) EndFor(ctx context.Context, id string) ([]Unbilled, error) {
 	if err != nil {
 		return nil, err
 	}
-	var due []Unbilled
+	var due []todo.Item
 	for _, stream := range streams {
 		unbilled, err := l.closeEnded(ctx, stream, now)
 		if err != nil {
@@ -76,7 +69,7 @@ func (l *Ledger) endAll(ctx context.Context, state account.State, now time.Time)
 }
 
 // closeEnded closes a period that has ended on metered terms, and returns its unbilled overages.
-func (l *Ledger) closeEnded(ctx context.Context, stream string, now time.Time) (due []Unbilled, err error) {
+func (l *Ledger) closeEnded(ctx context.Context, stream string, now time.Time) (due []todo.Item, err error) {
 	done, err := l.look(ctx, stream, now)
 	if err != nil {
 		return nil, err
@@ -93,7 +86,8 @@ func (l *Ledger) closeEnded(ctx context.Context, stream string, now time.Time) (
 	}
 	for _, o := range done.state.Overages {
 		if !o.Billed {
-			due = append(due, Unbilled{Stream: stream, Version: o.Version, Cause: journal.EventID(closing)})
+			id := fmt.Sprintf("%s/%d", stream, o.Version)
+			due = append(due, todo.Item{ID: id, Stream: stream, Cause: journal.EventID(closing)})
 		}
 	}
 	return due, nil

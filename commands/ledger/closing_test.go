@@ -1,6 +1,8 @@
 package ledger_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,19 +42,19 @@ func TestAClosingClosesTheRunningPeriod(t *testing.T) {
 	commandstest.Settle(t, other, running, 500)
 
 	// and after their settlement, the overage is due until it is billed
-	var due []commands.Unbilled
+	var due []todo.Item
 	for range 2 {
 		var err error
 		due, err = keeper.EndFor(t.Context(), id)
 		require.NoError(t, err)
 		require.Len(t, due, 1)
 		require.Equal(t, w.Stream(id), due[0].Stream)
-		over, err := keeper.OverageOn(t.Context(), due[0].Stream, due[0].Version)
+		over, _, err := keeper.OverageOn(t.Context(), due[0].Stream, versionOf(due[0]))
 		require.NoError(t, err)
 		require.EqualValues(t, 10_500, over.Characters)
 	}
 	require.Equal(t, due[0].Cause, w.closedBy(due[0].Stream))
-	_, err := keeper.OverageBilled(t.Context(), due[0].Stream, due[0].Version, commands.Bill{Units: 10}, due[0].Cause)
+	_, err := keeper.OverageBilled(t.Context(), due[0].Stream, versionOf(due[0]), ledger.Bill{Units: 10}, due[0].Cause)
 	require.NoError(t, err)
 	due, err = keeper.EndFor(t.Context(), id)
 	require.NoError(t, err)
@@ -96,7 +98,7 @@ func TestAClosingBillsWhatItsToDosHaveNotBilledYet(t *testing.T) {
 	require.Equal(t, []string{first, first, w.Stream(id)}, []string{due[0].Stream, due[1].Stream, due[2].Stream})
 	var characters []int64
 	for _, u := range due {
-		over, err := keeper.OverageOn(t.Context(), u.Stream, u.Version)
+		over, _, err := keeper.OverageOn(t.Context(), u.Stream, versionOf(u))
 		require.NoError(t, err)
 		characters = append(characters, over.Characters)
 	}
@@ -132,7 +134,7 @@ func TestAClosingBillsWhatAPlanThatHadEndedWasUsedFor(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, due, 1)
 			require.Equal(t, over, due[0].Stream)
-			billed, err := keeper.OverageOn(t.Context(), due[0].Stream, due[0].Version)
+			billed, _, err := keeper.OverageOn(t.Context(), due[0].Stream, versionOf(due[0]))
 			require.NoError(t, err)
 			require.EqualValues(t, 3_000, billed.Characters)
 		})
@@ -153,4 +155,10 @@ func TestAClosedFreePeriodStaysAsItIs(t *testing.T) {
 	free, err := keeper.FreePeriodOf(t.Context(), id)
 	require.NoError(t, err)
 	require.EqualValues(t, 1_000, free.Used)
+}
+
+// versionOf returns the version of the terms of an overage to be billed.
+func versionOf(item todo.Item) (version int64) {
+	_, _ = fmt.Sscanf(strings.TrimPrefix(item.ID, item.Stream), "/%d", &version)
+	return version
 }

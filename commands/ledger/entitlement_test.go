@@ -185,12 +185,12 @@ func TestAnUpgradeChangesTheTermsOfTheRunningPeriod(t *testing.T) {
 	stream := fmt.Sprintf("usage-%s-%d", id, bought.Start.Unix())
 	_, err := one.ClosePeriod(t.Context(), stream, uuid.New())
 	require.NoError(t, err)
-	past, err := one.OverageOn(t.Context(), stream, 1)
+	past, _, err := one.OverageOn(t.Context(), stream, 1)
 	require.NoError(t, err)
 	require.Equal(t, plan.Indie, past.Plan)
 	require.EqualValues(t, 100_001, past.Characters)
 	require.Equal(t, past.At, past.End, "its terms ended with the upgrade")
-	_, err = one.OverageOn(t.Context(), stream, 2)
+	_, _, err = one.OverageOn(t.Context(), stream, 2)
 	require.Equal(t, domain.NotFound, domain.CodeOf(err), "nothing is past the new plan")
 }
 
@@ -219,15 +219,16 @@ func TestAPeriodIsClosedAndItsOverageBilledOnce(t *testing.T) {
 	for _, by := range []*commands.Ledger{keeper, other} {
 		position, err := by.ClosePeriod(t.Context(), stream, uuid.New())
 		require.NoError(t, err)
-		found, err := by.OverageOn(t.Context(), stream, 1)
+		found, seen, err := by.OverageOn(t.Context(), stream, 1)
 		require.NoError(t, err)
-		require.Equal(t, commands.Overage{Overage: over, Account: id, Start: bought.Start, End: bought.End,
-			Position: position}, found)
+		require.Equal(t, ledger.PeriodOverage{Account: id, Plan: plan.Indie, Start: bought.Start, End: bought.End,
+			Characters: 12_345, At: over.At}, found)
+		require.Equal(t, position, seen)
 	}
 
 	// and it is billed once
 	for _, by := range []*commands.Ledger{keeper, other} {
-		_, err := by.OverageBilled(t.Context(), stream, 1, commands.Bill{Units: 12, Amount: 60, Currency: "usd",
+		_, err := by.OverageBilled(t.Context(), stream, 1, ledger.Bill{Units: 12, Amount: 60, Currency: "usd",
 			Item: "ii_1"}, uuid.New())
 		require.NoError(t, err)
 	}

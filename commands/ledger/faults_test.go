@@ -65,8 +65,7 @@ func (f *fleet) replace(old *instance) {
 	f.now = &instance{}
 	journal := &journal.Journal{Log: &brittle{Log: f.w.Journal.Log, fleet: f, instance: f.now},
 		Registry: f.w.Journal.Registry}
-	keeper, err := commands.New(journal, f.w.Accounts, f.w.Clock.Now, commandstest.Longest)
-	require.NoError(f.w.T, err)
+	keeper := commands.New(journal, f.w.Accounts, f.w.Clock.Now, commandstest.Longest)
 	f.now.keeper = keeper
 	f.all = append(f.all, f.now)
 }

@@ -68,24 +68,14 @@ type Reservation struct {
 type Allowance = ledger.Allowance
 
 // New returns a Ledger. A reservation that is not settled within the time longest expires.
-func New(j *journal.Journal, accounts Accounts, now func() time.Time, longest time.Duration) (*Ledger, error) {
-	idle, err := lru.New[string, *queue](cachedPeriods)
-	if err != nil {
-		return nil, fmt.Errorf("making the cache of ledgers: %w", err)
-	}
-	periods, err := lru.New[string, accountPeriod](cachedPeriods)
-	if err != nil {
-		return nil, fmt.Errorf("making the cache of periods: %w", err)
-	}
-	seen, err := newSightings()
-	if err != nil {
-		return nil, err
-	}
+func New(j *journal.Journal, accounts Accounts, now func() time.Time, longest time.Duration) *Ledger {
+	idle, _ := lru.New[string, *queue](cachedPeriods) // fails for a size below 1
+	periods, _ := lru.New[string, accountPeriod](cachedPeriods)
 	return &Ledger{
 		journal: j, accounts: accounts, now: now, longest: longest, draw: func(string) uuid.UUID { return uuid.New() },
-		seen: seen, rates: noRates,
+		seen: newSightings(), rates: noRates,
 		working: map[string]*queue{}, idle: idle, periods: periods,
-	}, nil
+	}
 }
 
 // NameBy sets the source of the ids of reservations, which are random by default. It is called before the first

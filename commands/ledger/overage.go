@@ -46,45 +46,34 @@ func (l *Ledger) ClosePeriod(ctx context.Context, stream string, cause uuid.UUID
 
 var errNoPeriod = domain.Refuse(domain.NotFound, "The period does not exist")
 
-// Overage is the usage of a period past plan and credit, on the terms of one entitlement.
-type Overage struct {
-	ledger.Overage
-	Account  string
-	Start    time.Time         // of the period
-	End      time.Time         // of these terms
-	Position eventlog.Position // of the last event in the period
-}
-
-// OverageOn returns the overage of a period, given by its stream, on the terms of a version of the entitlement. It
-// refuses with domain.NotFound if there is none.
-func (l *Ledger) OverageOn(ctx context.Context, stream string, version int64) (Overage, error) {
+// OverageOn returns the overage of a period, given by its stream, on the terms of a version of the entitlement, and the
+// position of the period's last event. It refuses with domain.NotFound if there is none.
+func (l *Ledger) OverageOn(
+	ctx context.Context, stream string, version int64,
+) (ledger.PeriodOverage, eventlog.Position, error) {
 	seen, err := l.look(ctx, stream, l.now().UTC())
 	if err != nil {
-		return Overage{}, err
+		return ledger.PeriodOverage{}, eventlog.Position{}, err
 	}
-	overage, found := seen.state.OverageOn(version)
+	o, found := seen.state.OverageOn(version)
 	if !found {
-		return Overage{}, errNoPeriod
+		return ledger.PeriodOverage{}, eventlog.Position{}, errNoPeriod
 	}
 	terms := seen.state.Terms
-	end := terms.End
-	if overage.At.Before(end) {
-		end = overage.At
+	over := ledger.PeriodOverage{
+		Account: terms.Account, Plan: o.Plan, Start: terms.Start, End: terms.End, Characters: o.Characters, At: o.At,
+		Billed: o.Billed,
 	}
-	return Overage{Overage: overage, Account: terms.Account, Start: terms.Start, End: end, Position: seen.position}, nil
-}
-
-// Bill is the billing of an overage: whole units, for an amount in minor units of the currency, by an item of the
-// payment provider. The item is empty if the overage is free.
-type Bill struct {
-	Units, Amount  int64
-	Currency, Item string
+	if o.At.Before(over.End) {
+		over.End = o.At
+	}
+	return over, seen.position, nil
 }
 
 // OverageBilled records that the overage on the terms of a version of the entitlement is billed. Recording it again has
 // no effect.
 func (l *Ledger) OverageBilled(
-	ctx context.Context, stream string, version int64, b Bill, cause uuid.UUID,
+	ctx context.Context, stream string, version int64, b ledger.Bill, cause uuid.UUID,
 ) (eventlog.Position, error) {
 	now := l.now().UTC()
 	record := ledger.RecordBilled{

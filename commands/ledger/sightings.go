@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"fmt"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -20,13 +19,10 @@ type sightings struct {
 	periods *lru.Cache[string, map[string]time.Duration] // by stream, then by reservation; the maps are not changed
 }
 
-func newSightings() (*sightings, error) {
-	periods, err := lru.New[string, map[string]time.Duration](watchedPeriods)
-	if err != nil {
-		return nil, fmt.Errorf("making the cache of sightings: %w", err)
-	}
+func newSightings() *sightings {
+	periods, _ := lru.New[string, map[string]time.Duration](watchedPeriods) // fails for a size below 1
 	begun := time.Now()
-	return &sightings{elapsed: func() time.Duration { return time.Since(begun) }, periods: periods}, nil
+	return &sightings{elapsed: func() time.Duration { return time.Since(begun) }, periods: periods}
 }
 
 // note adds the open reservations of a period, drops the others, and returns when each was first seen.

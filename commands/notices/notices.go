@@ -152,9 +152,9 @@ func (n *Notices) recipient(ctx context.Context, id string) (address string, wan
 	if err != nil || len(sealed) == 0 {
 		return "", true, err
 	}
-	opened, err := n.Keys.Open(ctx, id, sealed, account.ForEmail)
-	if keyring.Gone(err) {
-		return "", false, nil
+	opened, err := keyring.OpenText(ctx, n.Keys, id, sealed, account.ForEmail)
+	if opened == nil {
+		return "", false, err
 	}
-	return string(opened), true, err
+	return *opened, true, nil
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/recital-tts/recital/commands/accounts"
 	"github.com/recital-tts/recital/commands/commandstest"
 	commands "github.com/recital-tts/recital/commands/notices"
 	"github.com/recital-tts/recital/domain"
@@ -72,7 +71,7 @@ func newWorld(t testing.TB) *world {
 func (w *world) owned() string {
 	w.T.Helper()
 	id := w.Open("free")
-	_, err := w.Accounts.RecordProfile(w.T.Context(), id, accounts.Profile{Name: "Ada\r\nBcc: eve@example.com",
+	_, err := w.Accounts.RecordProfile(w.T.Context(), id, account.Profile{Name: "Ada\r\nBcc: eve@example.com",
 		Email: "ada@example.com"}, commandstest.Operator())
 	require.NoError(w.T, err)
 	return id

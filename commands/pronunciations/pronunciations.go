@@ -38,12 +38,9 @@ type Pronunciations struct {
 }
 
 // New returns a Pronunciations; now returns the time.
-func New(j *journal.Journal, keys keyring.Keyring, now func() time.Time) (*Pronunciations, error) {
-	lists, err := lru.New[string, *opened](maxOpened)
-	if err != nil {
-		return nil, fmt.Errorf("opening the pronunciations: %w", err)
-	}
-	return &Pronunciations{journal: j, keys: keys, now: now, opened: lists, most: maxEntries}, nil
+func New(j *journal.Journal, keys keyring.Keyring, now func() time.Time) *Pronunciations {
+	lists, _ := lru.New[string, *opened](maxOpened) // fails for a size below 1
+	return &Pronunciations{journal: j, keys: keys, now: now, opened: lists, most: maxEntries}
 }
 
 // Entry is an entry of a list.

@@ -19,13 +19,8 @@ import (
 // newLists returns two instances on one log.
 func newLists(t *testing.T) (w *commandstest.World, keys *memkeys.Keyring, one, other *pronunciations.Pronunciations) {
 	w, keys = commandstest.New(t), memkeys.New()
-	lists := make([]*pronunciations.Pronunciations, 2)
-	for i := range lists {
-		var err error
-		lists[i], err = pronunciations.New(w.Journal, keys, w.Clock.Now)
-		require.NoError(t, err)
-	}
-	return w, keys, lists[0], lists[1]
+	open := func() *pronunciations.Pronunciations { return pronunciations.New(w.Journal, keys, w.Clock.Now) }
+	return w, keys, open(), open()
 }
 
 func TestAListIsReadWhereverItIsWritten(t *testing.T) {

@@ -14,45 +14,29 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// Client is the browser that signs in.
-type Client struct {
-	UserAgent string
-	Address   string // its IP address
-	Country   string // from a trusted edge; "" for none
-	Provider  string // of the identity
-	CrossSite bool   // the page that uses the session is on another site than the service
-}
-
-// Opened is a session that was just opened. Its cookie is not stored, so that this is the only time at which it is
-// known.
-type Opened struct {
-	Cookie    string
-	ID        string
-	ExpiresAt time.Time
-	Position  eventlog.Position
-}
-
 // Open opens a session of an account. Errors: account.ErrNoAccount, account.ErrClosed.
-func (s *Sessions) Open(ctx context.Context, id string, client Client, origin journal.Origin) (Opened, error) {
+func (s *Sessions) Open(
+	ctx context.Context, id string, client session.Client, origin journal.Origin,
+) (session.Issued, eventlog.Position, error) {
 	at, err := s.opening(ctx, id)
 	if err != nil {
-		return Opened{}, err
+		return session.Issued{}, eventlog.Position{}, err
 	}
 	cookie, err := session.DrawCookie(s.random)
 	if err != nil {
-		return Opened{}, err
+		return session.Issued{}, eventlog.Position{}, err
 	}
 	open, err := s.describe(ctx, cookie.ID, id, client)
 	if err != nil {
-		return Opened{}, err
+		return session.Issued{}, eventlog.Position{}, err
 	}
 	open.SecretHash, open.At, open.ExpiresAt = cookie.Hash(), at, at.Add(s.Limits.Length)
 	_, position, err := journal.Execute(ctx, s.Journal, stream(cookie.ID), open, origin.Metadata(uuid.New(), at))
 	if err != nil {
-		return Opened{}, err
+		return session.Issued{}, eventlog.Position{}, err
 	}
 	s.endSurplus(ctx, id, cookie.ID, position)
-	return Opened{Cookie: cookie.Value(), ID: cookie.ID, ExpiresAt: open.ExpiresAt, Position: position}, nil
+	return session.Issued{Cookie: cookie.Value(), ID: cookie.ID, ExpiresAt: open.ExpiresAt}, position, nil
 }
 
 // opening returns the time at which a session of an account opens, in microseconds, as in read models. It is later than
@@ -75,7 +59,7 @@ func (s *Sessions) opening(ctx context.Context, id string) (time.Time, error) {
 }
 
 // describe seals the personal data of a client.
-func (s *Sessions) describe(ctx context.Context, id, account string, client Client) (session.Open, error) {
+func (s *Sessions) describe(ctx context.Context, id, account string, client session.Client) (session.Open, error) {
 	open := session.Open{Session: id, Account: account, Country: s.country(client), Provider: client.Provider,
 		CrossSite: client.CrossSite}
 	for _, personal := range []struct {
@@ -97,7 +81,7 @@ func (s *Sessions) describe(ctx context.Context, id, account string, client Clie
 	return open, nil
 }
 
-func (s *Sessions) country(client Client) string {
+func (s *Sessions) country(client session.Client) string {
 	if client.Country != "" || s.Countries == nil {
 		return client.Country
 	}

@@ -60,9 +60,9 @@ func newHouse(t testing.TB) *house {
 }
 
 // signIn opens a session.
-func (h *house) signIn(client sessions.Client) (sessions.Opened, session.Cookie) {
+func (h *house) signIn(client session.Client) (session.Issued, session.Cookie) {
 	h.T.Helper()
-	opened, err := h.Sessions.Open(h.T.Context(), h.account, client, journal.System())
+	opened, _, err := h.Sessions.Open(h.T.Context(), h.account, client, journal.System())
 	require.NoError(h.T, err)
 	h.opened = append(h.opened, opened.ID)
 	cookie, ok := session.ParseCookie(opened.Cookie)
@@ -77,7 +77,7 @@ func (h *house) history(id string) []session.Event {
 
 func TestASessionIsOpenedWithWhatItsOwnerRecognisesItBy(t *testing.T) {
 	h := newHouse(t)
-	opened, cookie := h.signIn(sessions.Client{UserAgent: chrome, Address: "192.0.2.7", Provider: "idp_2"})
+	opened, cookie := h.signIn(session.Client{UserAgent: chrome, Address: "192.0.2.7", Provider: "idp_2"})
 	require.Equal(t, h.Clock.Now().Add(limits.Length), opened.ExpiresAt)
 
 	event := h.history(opened.ID)[0].(session.Opened)
@@ -101,7 +101,7 @@ func TestASessionIsOpenedWithWhatItsOwnerRecognisesItBy(t *testing.T) {
 
 func TestAnEdgeKnowsTheCountryBetter(t *testing.T) {
 	h := newHouse(t)
-	opened, _ := h.signIn(sessions.Client{Address: "192.0.2.7", Country: "FR"})
+	opened, _ := h.signIn(session.Client{Address: "192.0.2.7", Country: "FR"})
 	event := h.history(opened.ID)[0].(session.Opened)
 	require.Equal(t, "FR", event.Country)
 	require.Empty(t, event.Device)
@@ -109,7 +109,7 @@ func TestAnEdgeKnowsTheCountryBetter(t *testing.T) {
 
 func TestNoAccountNoSession(t *testing.T) {
 	h := newHouse(t)
-	_, err := h.Sessions.Open(t.Context(), "nobody", sessions.Client{}, journal.System())
+	_, _, err := h.Sessions.Open(t.Context(), "nobody", session.Client{}, journal.System())
 	require.ErrorIs(t, err, account.ErrNoAccount)
 }
 
@@ -122,7 +122,7 @@ func TestASessionThatIsOpenedAfterAllWereRevokedIsNotRevoked(t *testing.T) {
 	h.Clock.Advance(-time.Minute)
 
 	// when another one is opened
-	opened, _ := h.signIn(sessions.Client{})
+	opened, _ := h.signIn(session.Client{})
 
 	// then it was opened later
 	state, _, err := h.State(t.Context(), opened.ID)
@@ -133,13 +133,13 @@ func TestASessionThatIsOpenedAfterAllWereRevokedIsNotRevoked(t *testing.T) {
 func TestAClosedAccountOpensNoSession(t *testing.T) {
 	h := newHouse(t)
 	h.Other("account-"+h.account, 1, account.Closed{Account: h.account, At: h.Clock.Now()})
-	_, err := h.Sessions.Open(t.Context(), h.account, sessions.Client{}, journal.System())
+	_, _, err := h.Sessions.Open(t.Context(), h.account, session.Client{}, journal.System())
 	require.ErrorIs(t, err, account.ErrClosed)
 }
 
 func TestASessionIsEndedByItsAccountOnly(t *testing.T) {
 	h := newHouse(t)
-	mine, _ := h.signIn(sessions.Client{})
+	mine, _ := h.signIn(session.Client{})
 	for _, id := range []string{"", "x", strings.ToUpper(mine.ID), mine.ID + "0", strings.Repeat("0", 32), "../account"} {
 		_, err := h.End(t.Context(), h.account, id, journal.System())
 		require.Equal(t, domain.NotFound, domain.CodeOf(err), "%q", id)
@@ -157,7 +157,7 @@ func TestASessionIsEndedByItsAccountOnly(t *testing.T) {
 
 func TestASessionThatEndsItselfIsSignedOut(t *testing.T) {
 	h := newHouse(t)
-	mine, _ := h.signIn(sessions.Client{})
+	mine, _ := h.signIn(session.Client{})
 	own := journal.Origin{Actor: eventlog.Actor{Kind: eventlog.ActorAccount, Account: h.account, Session: mine.ID}}
 	_, err := h.End(t.Context(), h.account, mine.ID, own)
 	require.NoError(t, err)
@@ -167,7 +167,7 @@ func TestASessionThatEndsItselfIsSignedOut(t *testing.T) {
 func TestTheOldestSessionsMakeRoom(t *testing.T) {
 	h := newHouse(t)
 	for range limits.Live + 2 {
-		h.signIn(sessions.Client{})
+		h.signIn(session.Client{})
 	}
 	for i, id := range h.opened {
 		state, _, err := h.State(t.Context(), id)
@@ -178,7 +178,7 @@ func TestTheOldestSessionsMakeRoom(t *testing.T) {
 
 func TestASessionIsSeenAtMostOnceInFiveMinutes(t *testing.T) {
 	h := newHouse(t)
-	opened, cookie := h.signIn(sessions.Client{})
+	opened, cookie := h.signIn(session.Client{})
 	for range 60 {
 		h.Clock.Advance(20 * time.Second)
 		same, err := h.Use(t.Context(), cookie, false, journal.System())
@@ -190,7 +190,7 @@ func TestASessionIsSeenAtMostOnceInFiveMinutes(t *testing.T) {
 
 func TestASecretIsReplacedWhileRequestsAreOnTheirWay(t *testing.T) {
 	h := newHouse(t)
-	opened, first := h.signIn(sessions.Client{})
+	opened, first := h.signIn(session.Client{})
 	h.Clock.Advance(limits.Rotate)
 	state, _, err := h.State(t.Context(), opened.ID)
 	require.NoError(t, err)
@@ -219,7 +219,7 @@ func TestASecretIsReplacedWhileRequestsAreOnTheirWay(t *testing.T) {
 
 func TestAnExpiredSessionIsEndedOnce(t *testing.T) {
 	h := newHouse(t)
-	opened, _ := h.signIn(sessions.Client{})
+	opened, _ := h.signIn(session.Client{})
 	cause := uuid.New()
 	for _, wait := range []time.Duration{limits.Length - 1, 1, time.Hour} {
 		h.Clock.Advance(wait)

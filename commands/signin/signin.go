@@ -15,6 +15,7 @@ import (
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/identity"
+	"github.com/recital-tts/recital/domain/session"
 	"github.com/recital-tts/recital/internal/access/keyring"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/providers/signin"
@@ -23,22 +24,29 @@ import (
 // Accounts is the part of accounts that a sign-in needs. Each method can be repeated without further effect. The error
 // for a closed account is account.ErrClosed.
 type Accounts interface {
-	// Open opens the account of an identity. free is the last free period of the identity's closed account; nil for none.
-	Open(ctx context.Context, account, identity string, free *identity.FreePeriod, origin journal.Origin) error
-	RecordProfile(ctx context.Context, account string, p signin.Person, origin journal.Origin) error
-	// Identity returns the identity for which an account was opened, or "" for none.
-	Identity(ctx context.Context, account string) (string, error)
+	// OpenFor opens the account of an identity. free is the last free period of the identity's closed account; nil for
+	// none.
+	OpenFor(
+		ctx context.Context, account, identity string, free *account.FreePeriod, origin journal.Origin,
+	) (eventlog.Position, error)
+	RecordProfile(
+		ctx context.Context, account string, p account.Profile, origin journal.Origin,
+	) (eventlog.Position, error)
+	// State has the identity for which the account was opened, or "" for none.
+	State(ctx context.Context, account string) (account.State, eventlog.Revision, error)
 }
 
 // Sessions opens sessions.
 type Sessions interface {
-	Open(ctx context.Context, account string, client Client, origin journal.Origin) (Session, error)
+	Open(
+		ctx context.Context, account string, client session.Client, origin journal.Origin,
+	) (session.Issued, eventlog.Position, error)
 }
 
 // FreePeriods returns the free periods of accounts.
 type FreePeriods interface {
 	// FreePeriodOf returns the current free period of an account, or nil.
-	FreePeriodOf(ctx context.Context, account string) (*identity.FreePeriod, error)
+	FreePeriodOf(ctx context.Context, account string) (*account.FreePeriod, error)
 }
 
 // Keys are the part of the keyring that a sign-in needs.
@@ -46,22 +54,6 @@ type Keys interface {
 	keyring.Fingerprinter
 	// Seal encrypts data with an account's key; see keyring.Keyring.
 	Seal(ctx context.Context, account string, plaintext []byte, use string) ([]byte, error)
-}
-
-// Client is the browser that signs in.
-type Client struct {
-	UserAgent string
-	Address   string
-	Country   string // of the address, from a trusted header
-	Provider  string // by which the person signed in, such as "idp_1"
-	CrossSite bool   // the page that the person goes to is on another site than the service
-}
-
-// Session is a session that was just opened.
-type Session struct {
-	Cookie    string // its value, which is not stored
-	ExpiresAt time.Time
-	Position  eventlog.Position
 }
 
 // SignIns signs people in.
@@ -98,29 +90,31 @@ func New(c Config) *SignIns {
 type Arrival struct {
 	Person    signin.Person
 	UTMSource string
-	Client    Client
+	Client    session.Client
 }
 
 // SignIn opens a session for a person. At the first time, and after the person's account was closed, it opens an
 // account, too. Each step is repeated at each sign-in without further effect, so that a sign-in completes an
 // interrupted one.
-func (s *SignIns) SignIn(ctx context.Context, a Arrival, origin journal.Origin) (Session, error) {
+func (s *SignIns) SignIn(
+	ctx context.Context, a Arrival, origin journal.Origin,
+) (session.Issued, eventlog.Position, error) {
 	id, err := s.identify(ctx, a.Person)
 	if err != nil {
-		return Session{}, err
+		return session.Issued{}, eventlog.Position{}, err
 	}
 	for {
 		owner, err := s.claim(ctx, id, a, origin)
 		if err != nil {
-			return Session{}, err
+			return session.Issued{}, eventlog.Position{}, err
 		}
-		session, err := s.enter(ctx, id, owner, a, origin)
+		opened, position, err := s.enter(ctx, id, owner, a, origin)
 		if !errors.Is(err, account.ErrClosed) {
-			return session, err
+			return opened, position, err
 		}
 		// The closing has not reached the identity yet. The person need not wait for it.
 		if err := s.release(ctx, id, owner.Account); err != nil {
-			return Session{}, err
+			return session.Issued{}, eventlog.Position{}, err
 		}
 	}
 }
@@ -156,28 +150,30 @@ func (s *SignIns) claim(ctx context.Context, id string, a Arrival, origin journa
 // enter completes the account, and opens a session.
 func (s *SignIns) enter(
 	ctx context.Context, id string, owner identity.State, a Arrival, origin journal.Origin,
-) (Session, error) {
+) (session.Issued, eventlog.Position, error) {
 	origin = origin.As(owner.Account)
-	if err := s.accounts.Open(ctx, owner.Account, id, owner.FreePeriod, origin); err != nil {
-		return Session{}, fmt.Errorf("opening the account of an identity: %w", err)
+	free := (*account.FreePeriod)(owner.FreePeriod)
+	if _, err := s.accounts.OpenFor(ctx, owner.Account, id, free, origin); err != nil {
+		return session.Issued{}, eventlog.Position{}, fmt.Errorf("opening the account of an identity: %w", err)
 	}
-	if err := s.accounts.RecordProfile(ctx, owner.Account, a.Person, origin); err != nil {
-		return Session{}, fmt.Errorf("recording the profile of an identity: %w", err)
+	profile := account.Profile{Name: a.Person.Name, Email: a.Person.Email, Picture: a.Person.Picture}
+	if _, err := s.accounts.RecordProfile(ctx, owner.Account, profile, origin); err != nil {
+		return session.Issued{}, eventlog.Position{}, fmt.Errorf("recording the profile of an identity: %w", err)
 	}
-	session, err := s.sessions.Open(ctx, owner.Account, a.Client, origin)
+	opened, position, err := s.sessions.Open(ctx, owner.Account, a.Client, origin)
 	if err != nil {
-		return Session{}, fmt.Errorf("opening a session: %w", err)
+		return session.Issued{}, eventlog.Position{}, fmt.Errorf("opening a session: %w", err)
 	}
-	return session, nil
+	return opened, position, nil
 }
 
 // Release ends the tie between a closed account and the identity for which it was opened. It can be repeated.
 func (s *SignIns) Release(ctx context.Context, account string) error {
-	id, err := s.accounts.Identity(ctx, account)
-	if err != nil || id == "" {
+	state, _, err := s.accounts.State(ctx, account)
+	if err != nil || state.Identity == "" {
 		return err
 	}
-	return s.release(ctx, id, account)
+	return s.release(ctx, state.Identity, account)
 }
 
 func (s *SignIns) release(ctx context.Context, id, account string) error {
@@ -186,7 +182,7 @@ func (s *SignIns) release(ctx context.Context, id, account string) error {
 		return fmt.Errorf("reading the free period of a closed account: %w", err)
 	}
 	at := s.now().UTC()
-	release := identity.Release{Identity: id, Account: account, FreePeriod: free, At: at}
+	release := identity.Release{Identity: id, Account: account, FreePeriod: (*identity.FreePeriod)(free), At: at}
 	_, _, err = journal.Execute(ctx, s.journal, stream(id), release, journal.System().Metadata(uuid.New(), at))
 	return err
 }

@@ -39,7 +39,7 @@ type house struct {
 	keys *memkeys.Keyring
 	all  *accounts.Accounts
 	open *sessions.Sessions
-	free map[string]*identity.FreePeriod // by account
+	free map[string]*account.FreePeriod // by account
 
 	mu      sync.Mutex
 	broken  string   // the next call of a step of this name fails
@@ -48,7 +48,7 @@ type house struct {
 
 func newHouse(t testing.TB) *house {
 	t.Helper()
-	h := &house{World: commandstest.New(t), free: map[string]*identity.FreePeriod{}}
+	h := &house{World: commandstest.New(t), free: map[string]*account.FreePeriod{}}
 	discard := slog.New(slog.DiscardHandler)
 	h.keys = memkeys.New()
 	h.all = accounts.New(h.Journal, h.Clock.Now)
@@ -63,7 +63,8 @@ func newHouse(t testing.TB) *house {
 
 func (h *house) instance() *commands.SignIns {
 	return commands.New(commands.Config{
-		Journal: h.Journal, Keys: h.keys, Accounts: stepsOfAccounts{h}, Sessions: stepsOfSessions{h}, FreePeriods: h,
+		Journal: h.Journal, Keys: h.keys, Accounts: stepsOfAccounts{h.all, h}, Sessions: stepsOfSessions{h.open, h},
+		FreePeriods: h,
 		DrawAccount: accounts.NewAccountID, Now: h.Clock.Now,
 	})
 }
@@ -81,62 +82,63 @@ func (h *house) breaks(step string) error {
 
 var errDied = errors.New("recitald died")
 
-type stepsOfAccounts struct{ *house }
+type stepsOfAccounts struct {
+	*accounts.Accounts
+	house *house
+}
 
-func (h stepsOfAccounts) Open(
-	ctx context.Context, id, person string, free *identity.FreePeriod, origin journal.Origin,
-) error {
-	if err := h.breaks("open"); err != nil {
-		return err
+func (h stepsOfAccounts) OpenFor(
+	ctx context.Context, id, person string, free *account.FreePeriod, origin journal.Origin,
+) (eventlog.Position, error) {
+	if err := h.house.breaks("open"); err != nil {
+		return eventlog.Position{}, err
 	}
-	_, err := h.all.OpenFor(ctx, id, person, (*account.FreePeriod)(free), origin)
-	return err
+	return h.Accounts.OpenFor(ctx, id, person, free, origin)
 }
 
-func (h stepsOfAccounts) RecordProfile(ctx context.Context, id string, p signin.Person, origin journal.Origin) error {
-	if err := h.breaks("profile"); err != nil {
-		return err
+func (h stepsOfAccounts) RecordProfile(
+	ctx context.Context, id string, p account.Profile, origin journal.Origin,
+) (eventlog.Position, error) {
+	if err := h.house.breaks("profile"); err != nil {
+		return eventlog.Position{}, err
 	}
-	_, err := h.all.RecordProfile(ctx, id, accounts.Profile{Name: p.Name, Email: p.Email, Picture: p.Picture}, origin)
-	return err
+	return h.Accounts.RecordProfile(ctx, id, p, origin)
 }
 
-func (h stepsOfAccounts) Identity(ctx context.Context, id string) (string, error) {
-	state, _, err := h.all.State(ctx, id)
-	return state.Identity, err
+type stepsOfSessions struct {
+	*sessions.Sessions
+	house *house
 }
-
-type stepsOfSessions struct{ *house }
 
 func (h stepsOfSessions) Open(
-	ctx context.Context, id string, client commands.Client, origin journal.Origin,
-) (commands.Session, error) {
-	if err := h.breaks("session"); err != nil {
-		return commands.Session{}, err
+	ctx context.Context, id string, client session.Client, origin journal.Origin,
+) (session.Issued, eventlog.Position, error) {
+	if err := h.house.breaks("session"); err != nil {
+		return session.Issued{}, eventlog.Position{}, err
 	}
-	opened, err := h.open.Open(ctx, id, sessions.Client(client), origin)
+	opened, position, err := h.Sessions.Open(ctx, id, client, origin)
 	if err == nil {
-		h.mu.Lock()
-		h.entered = append(h.entered, id)
-		h.mu.Unlock()
+		h.house.mu.Lock()
+		h.house.entered = append(h.house.entered, id)
+		h.house.mu.Unlock()
 	}
-	return commands.Session{Cookie: opened.Cookie, ExpiresAt: opened.ExpiresAt, Position: opened.Position}, err
+	return opened, position, err
 }
 
 // FreePeriodOf implements commands.FreePeriods.
-func (h *house) FreePeriodOf(_ context.Context, id string) (*identity.FreePeriod, error) {
+func (h *house) FreePeriodOf(_ context.Context, id string) (*account.FreePeriod, error) {
 	return h.free[id], nil
 }
 
 func arrival(who signin.Person) commands.Arrival {
 	return commands.Arrival{Person: who, UTMSource: "letter",
-		Client: commands.Client{Provider: "idp_1", Address: "192.0.2.1"}}
+		Client: session.Client{Provider: "idp_1", Address: "192.0.2.1"}}
 }
 
 // enter signs a person in and returns the account.
 func (h *house) enter(who signin.Person) string {
 	h.T.Helper()
-	opened, err := h.SignIn(h.T.Context(), arrival(who), journal.System())
+	opened, _, err := h.SignIn(h.T.Context(), arrival(who), journal.System())
 	require.NoError(h.T, err)
 	require.NotEmpty(h.T, opened.Cookie)
 	return h.entered[len(h.entered)-1]
@@ -241,7 +243,7 @@ func TestASignInCompletesWhatAnEarlierOneHasLeft(t *testing.T) {
 		t.Run(step, func(t *testing.T) {
 			h := newHouse(t)
 			h.broken = step
-			_, err := h.SignIn(t.Context(), arrival(ada), journal.System())
+			_, _, err := h.SignIn(t.Context(), arrival(ada), journal.System())
 			require.ErrorIs(t, err, errDied)
 			require.Empty(t, h.entered)
 
@@ -263,7 +265,7 @@ func TestSignInsAtOnceOpenOneAccount(t *testing.T) {
 	for range 8 {
 		other := h.instance()
 		all.Go(func() {
-			_, err := other.SignIn(t.Context(), arrival(ada), journal.System())
+			_, _, err := other.SignIn(t.Context(), arrival(ada), journal.System())
 			assert.NoError(t, err)
 		})
 	}
@@ -289,7 +291,7 @@ func TestAfterAClosingAnotherAccountOpensAndTheFreePeriodGoesOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newHouse(t)
 			first := h.enter(ada)
-			free := &identity.FreePeriod{Start: h.Clock.Now(), End: h.Clock.Now().AddDate(0, 1, 0), Used: 14_000}
+			free := &account.FreePeriod{Start: h.Clock.Now(), End: h.Clock.Now().AddDate(0, 1, 0), Used: 14_000}
 			h.free[first] = free
 			h.close(first)
 			release(h, first)
@@ -311,13 +313,13 @@ func TestAfterAClosingAnotherAccountOpensAndTheFreePeriodGoesOn(t *testing.T) {
 func TestTheFreePeriodSurvivesACrash(t *testing.T) {
 	h := newHouse(t)
 	first := h.enter(ada)
-	h.free[first] = &identity.FreePeriod{Start: h.Clock.Now(), End: h.Clock.Now().AddDate(0, 1, 0), Used: 14_000}
+	h.free[first] = &account.FreePeriod{Start: h.Clock.Now(), End: h.Clock.Now().AddDate(0, 1, 0), Used: 14_000}
 	h.close(first)
 	h.broken = "open"
-	_, err := h.SignIn(t.Context(), arrival(ada), journal.System())
+	_, _, err := h.SignIn(t.Context(), arrival(ada), journal.System())
 	require.ErrorIs(t, err, errDied)
 	h.broken = "session"
-	_, err = h.SignIn(t.Context(), arrival(ada), journal.System())
+	_, _, err = h.SignIn(t.Context(), arrival(ada), journal.System())
 	require.ErrorIs(t, err, errDied)
 	second := h.enter(ada)
 	events := commandstest.Fold[account.Event](h.World, account.Stream(second))
@@ -333,7 +335,7 @@ func TestAnAccountThatNobodyHasSignedInToIsReleasedFromNothing(t *testing.T) {
 
 func TestSessionsSayByWhichProvider(t *testing.T) {
 	h := newHouse(t)
-	opened, err := h.SignIn(t.Context(), arrival(ada), journal.System())
+	opened, _, err := h.SignIn(t.Context(), arrival(ada), journal.System())
 	require.NoError(t, err)
 	cookie, ok := session.ParseCookie(opened.Cookie)
 	require.True(t, ok)

@@ -632,8 +632,7 @@ func TestASlowListenerNeverOutlivesItsReservation(t *testing.T) {
 	s := newStudio(t)
 	id := s.Open("enterprise")
 	speak := func(longest, pause time.Duration) error {
-		keeper, err := ledger.New(s.Journal, s.Accounts, s.Clock.Now, longest)
-		require.NoError(t, err)
+		keeper := ledger.New(s.Journal, s.Accounts, s.Clock.Now, longest)
 		t.Cleanup(keeper.Close)
 		s.Synthesiser.Ledger = keeper
 		var once sync.Once

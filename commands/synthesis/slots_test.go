@@ -322,9 +322,7 @@ func (s *studio) converseFree(id string, listener *audience) *talk {
 // Each unit appends to the log, so units count like requests.
 func TestTheUnitsOfASessionHaveTheRateOfTheirAccount(t *testing.T) {
 	s := newStudio(t)
-	var err error
-	s.Rates, err = rates.New(rates.Limits{Accounts: map[string]int{"free": 2}})
-	require.NoError(t, err)
+	s.Rates = rates.New(rates.Limits{Accounts: map[string]int{"free": 2}})
 	id := s.Open("free")
 	session := s.converseFree(id, &audience{})
 	begun := time.Now()

@@ -47,8 +47,7 @@ func (s *studio) collection(account string, size int) {
 		id, err := voice.DrawID(rand.Reader)
 		require.NoError(s.T, err)
 		blob := blobs.NewAddress(blobs.Owner(voice.Stream(id)))
-		_, err = s.store.Put(s.T.Context(), blob, strings.NewReader("a recording"), 11)
-		require.NoError(s.T, err)
+		s.Must(s.store.Put(s.T.Context(), blob, strings.NewReader("a recording"), 11))
 		taken = append(taken, roster.PlaceTaken{Account: account, Voice: id, Type: voice.Instant, At: s.now()})
 		starred = append(starred, star.Starred{Account: account, Voice: id, At: s.now()})
 		if i%10 == 0 {

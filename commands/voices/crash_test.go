@@ -59,8 +59,7 @@ func TestACrashAnywhereIsRepaired(t *testing.T) {
 		}, 2},
 		"delete a voice": {func() string {
 			id := s.ready(account)
-			_, err := s.Update(t.Context(), account, id, voices.Change{Starred: new(true)}, origin)
-			require.NoError(t, err)
+			s.Must(s.Update(t.Context(), account, id, voices.Change{Starred: new(true)}, origin))
 			return id
 		}, func(v *voices.Voices, id string) error {
 			if _, err := v.Delete(t.Context(), account, id, origin); err != nil {

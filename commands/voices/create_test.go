@@ -119,8 +119,7 @@ func TestWhatNoVoiceCanBeMadeOf(t *testing.T) {
 			require.Contains(t, state.Message, c.message)
 			_, err := s.Speaking(t.Context(), account, id)
 			require.Equal(t, domain.Rejected, domain.CodeOf(err))
-			_, err = s.Delete(t.Context(), account, id, origin)
-			require.NoError(t, err)
+			s.Must(s.Delete(t.Context(), account, id, origin))
 		})
 	}
 	s.settle(t, s.Voices)
@@ -213,8 +212,7 @@ func TestPlacesOfAPlan(t *testing.T) {
 	require.NoError(t, s.Room(t.Context(), account, plan.Indie), "it has room on another plan")
 
 	// when one is deleted, a place is free immediately
-	_, err = s.Delete(t.Context(), account, ids[0], origin)
-	require.NoError(t, err)
+	s.Must(s.Delete(t.Context(), account, ids[0], origin))
 	s.create(c)
 
 	// and existing voices are kept on a smaller plan
@@ -252,8 +250,7 @@ func TestARequestIsRepeatedUnderItsKey(t *testing.T) {
 	s.settle(t, s.Voices)
 
 	// a deleted voice is not created again within a day
-	_, err = s.Delete(t.Context(), account, second, origin)
-	require.NoError(t, err)
+	s.Must(s.Delete(t.Context(), account, second, origin))
 	_, err = s.Create(t.Context(), c, origin)
 	require.Equal(t, domain.NotFound, domain.CodeOf(err))
 	s.pass(domain.RememberedFor)

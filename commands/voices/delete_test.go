@@ -21,21 +21,18 @@ func TestDeletingAVoice(t *testing.T) {
 	s := newStudio(t)
 	account := s.Open("pro")
 	id, kept := s.ready(account), s.ready(account)
-	_, err := s.Update(t.Context(), account, id, voices.Change{Starred: new(true)}, origin)
-	require.NoError(t, err)
+	s.Must(s.Update(t.Context(), account, id, voices.Change{Starred: new(true)}, origin))
 	other := s.instance(s.Log, s.store, s.limits) // which has opened it before
-	_, err = other.Speaking(t.Context(), account, id)
-	require.NoError(t, err)
+	s.Must(other.Speaking(t.Context(), account, id))
 
-	_, err = s.Delete(t.Context(), account, id, origin)
-	require.NoError(t, err)
+	s.Must(s.Delete(t.Context(), account, id, origin))
 	for _, instance := range []*voices.Voices{s.Voices, other} {
-		_, err = instance.Speaking(t.Context(), account, id)
+		_, err := instance.Speaking(t.Context(), account, id)
 		require.Equal(t, domain.NotFound, domain.CodeOf(err), "on every instance, at once")
 	}
 	require.Equal(t, []roster.Place{{Voice: kept, Type: voice.Instant}}, s.roster(account).Places)
 	require.Empty(t, s.stars(account).Voices)
-	_, err = s.Delete(t.Context(), account, id, origin)
+	_, err := s.Delete(t.Context(), account, id, origin)
 	require.Equal(t, domain.NotFound, domain.CodeOf(err))
 	s.settle(t, s.Voices)
 	require.True(t, s.state(id).Erased)
@@ -59,8 +56,7 @@ func TestDeletingAVoiceEndsItsMaking(t *testing.T) {
 			ended <- s.attempt(s.Voices, id, (*voices.Voices).Prepare)
 		}()
 		<-s.cloner.began
-		_, err := s.Delete(t.Context(), account, id, origin)
-		require.NoError(t, err)
+		s.Must(s.Delete(t.Context(), account, id, origin))
 		require.NoError(t, <-ended, "although nobody has released it")
 		release()
 		state := s.state(id)
@@ -82,10 +78,8 @@ func TestAVoiceThatIsDeletedElsewhere(t *testing.T) {
 	go func() { ended <- s.attempt(s.Voices, id, (*voices.Voices).Prepare) }()
 	<-s.cloner.began
 	other := s.instance(s.Log, s.store, s.limits)
-	_, err := other.Delete(t.Context(), account, id, origin)
-	require.NoError(t, err)
-	_, err = other.Erase(t.Context(), id, uuid.New())
-	require.NoError(t, err)
+	s.Must(other.Delete(t.Context(), account, id, origin))
+	s.Must(other.Erase(t.Context(), id, uuid.New()))
 	release()
 	require.NoError(t, <-ended)
 	require.Empty(t, s.stored(""), "whoever is late removes what it has stored")
@@ -182,8 +176,7 @@ func TestTheVoicesOfAClosedAccountAreErased(t *testing.T) {
 	for _, blob := range s.stored("") {
 		require.Contains(t, blob, kept)
 	}
-	_, err = s.Speaking(t.Context(), other, kept)
-	require.NoError(t, err)
+	s.Must(s.Speaking(t.Context(), other, kept))
 }
 
 func TestTwoInstancesMakeOneVoice(t *testing.T) {

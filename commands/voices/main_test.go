@@ -302,8 +302,7 @@ func (s *studio) settle(t require.TestingT, by *voices.Voices) {
 		account := stream[len(roster.StreamPrefix):]
 		for _, place := range s.roster(account).Places {
 			if s.state(place.Voice).Phase == "" {
-				_, err := by.SettlePlace(s.T.Context(), account, place.Voice, uuid.New())
-				require.NoError(t, err)
+				s.Must(by.SettlePlace(s.T.Context(), account, place.Voice, uuid.New()))
 			}
 		}
 	}
@@ -352,8 +351,7 @@ func (s *studio) attempt(by *voices.Voices, id string, do process) error {
 // that exactly the blobs that these need are stored.
 func (s *studio) requireOrder(t require.TestingT) {
 	s.pass(2 * time.Hour)
-	_, err := s.Sweep(s.T.Context())
-	require.NoError(t, err)
+	s.Must(s.Sweep(s.T.Context()))
 	places, needed := map[string]bool{}, []string{}
 	for _, id := range s.ids() {
 		state := s.state(id)

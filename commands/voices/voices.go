@@ -123,10 +123,7 @@ func New(config Config) (*Voices, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the voices: %w", err)
 	}
-	opened, err := lru.New[string, *opened](limits.Opened)
-	if err != nil {
-		return nil, fmt.Errorf("opening the voices: %w", err)
-	}
+	opened, _ := lru.New[string, *opened](limits.Opened) // fails for a size below 1
 	v := &Voices{Config: config, sealed: sealed.New(config.Blobs, config.Keys), spool: files, opened: opened,
 		random: rand.Reader}
 	v.preparing, v.training = newWorkerPool(limits.AtOnce), newWorkerPool(limits.trained())

@@ -21,6 +21,13 @@ type Opened struct {
 	At         time.Time   `json:"at"`
 }
 
+// Profile is an owner's profile at an identity provider.
+type Profile struct {
+	Name    string
+	Email   string
+	Picture string // an address; "" for none
+}
+
 // FreePeriod is a period of a closed free account. The next account of the same person counts its periods from the same
 // start, and begins with the same usage.
 type FreePeriod struct {

@@ -25,6 +25,9 @@ const (
 	ExpirySource   = "expiry"
 )
 
+// ToDoSource returns the source of a to-do process.
+func ToDoSource(process string) string { return "todo/" + process }
+
 // Open is an alert that was not cleared.
 type Open struct {
 	Condition

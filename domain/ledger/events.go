@@ -184,6 +184,24 @@ type Overage struct {
 	Amount int64 `json:"amount,omitzero"`
 }
 
+// PeriodOverage is the usage of a period past plan and credit, on the terms of one entitlement.
+type PeriodOverage struct {
+	Account    string
+	Plan       plan.Type
+	Start      time.Time // of the period
+	End        time.Time // of these terms
+	Characters int64
+	At         time.Time // when it was recorded
+	Billed     bool      // true for a free one, too
+}
+
+// Bill is the billing of an overage: whole units, for an amount in minor units of the currency, by an item of the
+// payment provider. The item is empty if the overage is free.
+type Bill struct {
+	Units, Amount  int64
+	Currency, Item string
+}
+
 // Reservation is an open reservation.
 type Reservation struct {
 	ID         string    `json:"id"`

@@ -1,6 +1,10 @@
 package session
 
-import "github.com/recital-tts/recital/domain"
+import (
+	"time"
+
+	"github.com/recital-tts/recital/domain"
+)
 
 // Open opens a session. Opening it again has no effect.
 type Open Opened
@@ -16,4 +20,21 @@ func (c Open) Decide(s State) ([]Event, error) {
 		return nil, domain.Refuse(domain.Conflict, "There is such a session already")
 	}
 	return []Event{Opened(c)}, nil
+}
+
+// Client is the browser that signs in.
+type Client struct {
+	UserAgent string
+	Address   string // its IP address
+	Country   string // of the address, from a trusted edge; "" for none
+	Provider  string // by which the person signed in, such as "idp_1"
+	CrossSite bool   // the page that uses the session is on another site than the service
+}
+
+// Issued is a session that was just opened. Its cookie is not stored, so that this is the only time at which it is
+// known.
+type Issued struct {
+	Cookie    string
+	ID        string
+	ExpiresAt time.Time
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	commands "github.com/recital-tts/recital/commands/alerts"
+	"github.com/recital-tts/recital/commands/billing"
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/internal/events/eventlog"
@@ -84,7 +85,7 @@ func (a *App) isOver(ctx context.Context, o alert.Open) (bool, error) {
 	case o.Lasting, o.Reason == alert.TakenOver:
 		return false, nil
 	case o.Reason == alert.GaveUp:
-		return a.isDone(ctx, strings.TrimPrefix(o.Source, commands.ToDoSource("")), o.Subject)
+		return a.isDone(ctx, strings.TrimPrefix(o.Source, alert.ToDoSource("")), o.Subject)
 	case o.Reason == alert.Uncollected:
 		return a.isSettled(ctx, o.Subject)
 	case o.Reason == alert.Doubled:
@@ -123,7 +124,7 @@ func (a *App) isSettled(ctx context.Context, invoice string) (bool, error) {
 
 // isSingle reports whether one of two subscriptions has ended. A subscription that the view does not show yet has not.
 func (a *App) isSingle(ctx context.Context, subject string) (bool, error) {
-	older, newer, _ := strings.Cut(subject, beside)
+	older, newer, _ := strings.Cut(subject, billing.Beside)
 	view := readmodel.SubscriptionsView
 	return a.hasRow(ctx, view.View, "subscription_id in ($1, $2) and ended_at is not null", older, newer)
 }

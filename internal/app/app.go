@@ -133,9 +133,7 @@ func (a *App) openSlices(context.Context) error {
 	if err != nil {
 		return err
 	}
-	if a.rates, err = rates.New(limits); err != nil {
-		return err
-	}
+	a.rates = rates.New(limits)
 	a.locks = pglist.NewLeaderLocks(a.pool)
 	a.onClose("the leader locks", a.locks.Close)
 	if a.service, err = openSlices(&a.parts); err != nil {

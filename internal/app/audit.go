@@ -202,16 +202,16 @@ func headMetrics(unsigned func(context.Context, int) (commands.Unsigned, error))
 	return scraped{[]*prometheus.Desc{age, events, waiting}, func(show func(*prometheus.Desc, float64, ...string)) {
 		if u, known := last.get(); known {
 			show(events, float64(u.Head.Count))
-			show(age, ageOf(u.Head.At))
-			show(waiting, ageOf(u.Oldest))
+			show(age, ageAt(time.Now(), u.Head.At))
+			show(waiting, ageAt(time.Now(), u.Oldest))
 		}
 	}}
 }
 
-// ageOf returns the seconds since a time, or 0 for none. Clocks may differ.
-func ageOf(at time.Time) float64 {
+// ageAt returns the seconds since a time, or 0 for none. Clocks may differ.
+func ageAt(now, at time.Time) float64 {
 	if at.IsZero() {
 		return 0
 	}
-	return max(0, time.Since(at).Seconds())
+	return max(0, now.Sub(at).Seconds())
 }

@@ -81,8 +81,7 @@ func benchmarkLedger(b *testing.B) {
 	open(b, cfg)
 	log := joinLog(b, cfg.DataDir)
 	members := accounts.New(log, time.Now)
-	keeper, err := commands.New(log, members, time.Now, time.Minute)
-	require.NoError(b, err)
+	keeper := commands.New(log, members, time.Now, time.Minute)
 	b.Cleanup(keeper.Close)
 
 	ids := make([]string, commandClients)

@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/commands/journal"
-	"github.com/recital-tts/recital/commands/sessions"
 	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
+	"github.com/recital-tts/recital/domain/session"
 	"github.com/recital-tts/recital/internal/app"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/process/postgres"
@@ -68,7 +68,7 @@ type (
 func openSessions(b *testing.B, a *app.App, pool *pgxpool.Pool, id string, count int) {
 	b.Helper()
 	for range count {
-		_, err := a.Sessions().Open(b.Context(), id, sessions.Client{
+		_, _, err := a.Sessions().Open(b.Context(), id, session.Client{
 			UserAgent: "Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0", Address: "192.0.2.7",
 		}, journal.System())
 		require.NoError(b, err)

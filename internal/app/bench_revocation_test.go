@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/commands/journal"
-	"github.com/recital-tts/recital/commands/sessions"
 	"github.com/recital-tts/recital/domain/account"
+	"github.com/recital-tts/recital/domain/session"
 	"github.com/recital-tts/recital/internal/app"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
@@ -113,7 +113,7 @@ func BenchmarkSessionRevocation(b *testing.B) {
 	operator := dial(b, p.first.AdminAddr())
 	owner, _ := p.newAccount(b, operator)
 	p.benchmarkRevocation(b, func() (credential, revoke string) {
-		opened, err := p.first.Sessions().Open(b.Context(), owner, sessions.Client{Provider: "idp_1"}, journal.System())
+		opened, _, err := p.first.Sessions().Open(b.Context(), owner, session.Client{Provider: "idp_1"}, journal.System())
 		require.NoError(b, err)
 		credential = "Cookie: svc-session=" + opened.Cookie + "\r\nSec-Fetch-Site: same-origin\r\n"
 		return credential, "DELETE /v1/account/sessions/" + opened.ID + " HTTP/1.1\r\nHost: recital\r\n" + credential + "\r\n"

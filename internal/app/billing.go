@@ -2,22 +2,13 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/recital-tts/recital/commands/alerts"
 	commands "github.com/recital-tts/recital/commands/billing"
-	"github.com/recital-tts/recital/commands/ledger"
 	"github.com/recital-tts/recital/domain/alert"
-	"github.com/recital-tts/recital/domain/money"
-	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/readmodel"
-	"github.com/recital-tts/recital/internal/events/todo"
 	projections "github.com/recital-tts/recital/projections/billing"
 	readapi "github.com/recital-tts/recital/readapi/billing"
 	addresses "github.com/recital-tts/recital/readapi/notices"
@@ -31,19 +22,18 @@ func billingSlice(core *coreParts, providers *providerParts, shared *sharedParts
 		events:     commands.Events(),
 		readModels: projections.ReadModels(),
 		open: func() (service, error) {
-			billing, err := commands.New(commands.Config{
+			billing := commands.New(commands.Config{
 				Journal: core.journal, Gateway: providers.payments, Keys: core.keys,
-				Periods: periods{shared.ledger}, Views: readapi.Hints{Models: core.projector},
+				Periods: shared.ledger, Views: readapi.Hints{Models: core.projector},
 				Coupon: core.cfg.StripeCoupon, Grace: core.cfg.Dunning, DisputeEndsPlan: core.cfg.DisputeEndsPlan,
-				Alert: lapseAlert(shared.alerts), AlertUnpaid: unpaidAlert(shared.alerts),
-				AlertLost: lostAlert(shared.alerts), AlertSecond: secondAlert(shared.alerts), Now: core.time.now, Logger: core.log,
+				Alert: func(ctx context.Context, o commands.Occasion) error {
+					return shared.alerts.Raise(ctx, alerts.Occasion(o))
+				},
+				Now: core.time.now, Logger: core.log,
 				Address: addresses.Addresses{Models: core.projector}.Of,
 			})
-			if err != nil {
-				return service{}, err
-			}
 			shared.ledger.PriceBy(billing.RateOf)
-			core.metrics.expectAlert(alerts.ToDoSource(commands.DunningProcess), alert.Unpaid)
+			core.metrics.expectAlert(alert.ToDoSource(commands.DunningProcess), alert.Unpaid)
 			core.metrics.expectAlert(alert.PaymentsSource, alert.Uncollected)
 			core.metrics.expectAlert(alert.PaymentsSource, alert.DisputeLost)
 			core.metrics.expectAlert(alert.PaymentsSource, alert.Doubled)
@@ -73,91 +63,8 @@ func billingToDos(billing *commands.Billing) []toDo {
 		{commands.CollectProcess, readmodel.ToDoCollectView, byStream(billing.Collect)},
 		{commands.DisputeProcess, readmodel.ToDoEndDisputedView, byStream(billing.EndDisputed)},
 		{commands.PaymentProcess, readmodel.ToDoPaymentView, byStream(billing.HandleNotice)},
-		{commands.OverageProcess, readmodel.ToDoBillOverageView, func(ctx context.Context, item todo.Item) (eventlog.Position,
-			error) {
-			version, err := strconv.ParseInt(strings.TrimPrefix(item.ID, item.Stream+"/"), 10, 64)
-			if err != nil {
-				return eventlog.Position{}, fmt.Errorf("the item %s names no terms: %w", item.ID, err)
-			}
-			return billing.BillOverage(ctx, item.Stream, version, item.Cause)
-		}},
+		{commands.OverageProcess, readmodel.ToDoBillOverageView, billing.BillItem},
 	}
-}
-
-// lapseAlert returns a function that raises the alert of a subscription with a withdrawn plan.
-func lapseAlert(raised *alerts.Alerts) func(context.Context, commands.Lapse) error {
-	return func(ctx context.Context, l commands.Lapse) error {
-		return raised.Raise(ctx, alerts.Occasion{
-			Source: alerts.ToDoSource(commands.DunningProcess), Subject: l.Account,
-			Reason: alert.Unpaid, Cause: l.Cause, At: l.At,
-			Detail: fmt.Sprintf("the subscription %s was not paid in time, and its plan is withdrawn", l.Subscription),
-		})
-	}
-}
-
-// unpaidAlert returns a function that raises the alert of an unpaid invoice.
-func unpaidAlert(raised *alerts.Alerts) func(context.Context, commands.UnpaidInvoice) error {
-	return func(ctx context.Context, i commands.UnpaidInvoice) error {
-		return raised.Raise(ctx, alerts.Occasion{
-			Source: alert.PaymentsSource, Subject: i.Invoice, Reason: alert.Uncollected, At: i.At,
-			Detail: fmt.Sprintf("account %s was to pay %d (%s) for characters past its plan", i.Account, i.Amount, i.Currency),
-		})
-	}
-}
-
-// lostAlert returns a function that raises the alert of a lost dispute.
-func lostAlert(raised *alerts.Alerts) func(context.Context, commands.LostDispute) error {
-	return func(ctx context.Context, d commands.LostDispute) error {
-		rest := "its plan stays"
-		if d.EndsPlan {
-			rest = "its plan ends"
-		}
-		return raised.Raise(ctx, alerts.Occasion{
-			Source: alert.PaymentsSource, Subject: d.Invoice, Reason: alert.DisputeLost, At: d.At,
-			Detail: fmt.Sprintf("%s of account %s went back, and %s", money.Format(d.Amount, d.Currency), d.Account, rest),
-		})
-	}
-}
-
-// beside stands between the subscriptions in the subject of an alert.
-const beside = " beside "
-
-// secondAlert returns a function that raises the alert of a subscription that runs beside a newer one.
-func secondAlert(raised *alerts.Alerts) func(context.Context, commands.SecondSubscription) error {
-	return func(ctx context.Context, s commands.SecondSubscription) error {
-		return raised.Raise(ctx, alerts.Occasion{
-			Source: alert.PaymentsSource, Subject: s.Subscription + beside + s.Newer, Reason: alert.Doubled, At: s.At,
-			Detail: fmt.Sprintf("account %s pays both, and the newer one counts", s.Account),
-		})
-	}
-}
-
-// periods are those of the ledger.
-type periods struct{ ledger *ledger.Ledger }
-
-// OverageOn implements commands.Periods.
-func (p periods) OverageOn(ctx context.Context, stream string, version int64) (commands.Overage, error) {
-	o, err := p.ledger.OverageOn(ctx, stream, version)
-	return commands.Overage{
-		Account: o.Account, Plan: o.Plan, Start: o.Start, End: o.End, Characters: o.Characters, At: o.At,
-		Billed: o.Billed, Position: o.Position,
-	}, err
-}
-
-// OverageBilled implements commands.Periods.
-func (p periods) OverageBilled(
-	ctx context.Context, stream string, version int64, b commands.Billed, cause uuid.UUID,
-) (eventlog.Position, error) {
-	return p.ledger.OverageBilled(ctx, stream, version, ledger.Bill(b), cause)
-}
-
-// EndFor implements commands.Periods.
-func (p periods) EndFor(ctx context.Context, account string) (due []commands.Unbilled, err error) {
-	unbilled, err := p.ledger.EndFor(ctx, account)
-	for _, u := range unbilled {
-		due = append(due, commands.Unbilled(u))
-	}
-	return due, err
 }
 
 // reconciling returns run with an alert that is open while run fails.

@@ -412,10 +412,20 @@ func (c Config) checkPublicURL(m *Mistakes) {
 	if c.PublicURL == "" {
 		return
 	}
-	u, err := url.Parse(c.PublicURL)
-	m.when(err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil ||
-		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "",
-		"public-url", "the public URL must be http(s)://HOST or http(s)://HOST:PORT")
+	_, isOrigin := parseOrigin(c.PublicURL)
+	m.when(!isOrigin, "public-url", "the public URL must be http(s)://HOST or http(s)://HOST:PORT")
+}
+
+// parseOrigin parses an http(s) address, and reports whether it is one of a server alone.
+func parseOrigin(text string) (*url.URL, bool) {
+	u, isAddress := parseAddress(text)
+	return u, isAddress && strings.Trim(u.Path, "/") == "" && u.RawQuery == "" && u.Fragment == ""
+}
+
+// parseAddress parses an http(s) address without credentials.
+func parseAddress(text string) (*url.URL, bool) {
+	u, err := url.Parse(text)
+	return u, err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil
 }
 
 func (c Config) checkListener(address string) error {
@@ -459,37 +469,52 @@ func (c Config) rates() (rates.Limits, error) {
 
 // openAIVoices returns the ids of system voices by their names in OpenAI's interface, in lower case.
 func (c Config) openAIVoices() (map[string]string, error) {
-	declared, _ := reflect.TypeFor[Config]().FieldByName("OpenAIVoices")
-	voices, err := readVoiceNames(declared.Tag.Get("default"))
+	return overDefault("OpenAIVoices", c.OpenAIVoices, func(entry, name, id string) (string, string, error) {
+		name = strings.ToLower(name)
+		_, found := speech.LookupVoice(id)
+		switch {
+		case name == "" || id == "":
+			return "", "", fmt.Errorf("%q is not NAME=VOICE", entry)
+		case !found:
+			return "", "", fmt.Errorf("%q: %s is not a system voice", entry, id)
+		}
+		return name, id, nil
+	})
+}
+
+// overDefault reads a setting NAME=VALUE,… of a field over its default. read returns name and value of an entry.
+func overDefault[K ~string, V any](
+	field, setting string, read func(entry, name, value string) (K, V, error),
+) (map[K]V, error) {
+	declared, _ := reflect.TypeFor[Config]().FieldByName(field)
+	all, err := readPairs(declared.Tag.Get("default"), read)
 	if err != nil {
 		return nil, err
 	}
-	named, err := readVoiceNames(c.OpenAIVoices)
-	maps.Copy(voices, named)
-	return voices, err
+	named, err := readPairs(setting, read)
+	maps.Copy(all, named)
+	return all, err
 }
 
-// readVoiceNames reads NAME=VOICE,….
-func readVoiceNames(setting string) (map[string]string, error) {
-	voices := map[string]string{}
+func readPairs[K ~string, V any](
+	setting string, read func(entry, name, value string) (K, V, error),
+) (map[K]V, error) {
+	all := map[K]V{}
 	for entry := range strings.SplitSeq(setting, ",") {
 		if strings.TrimSpace(entry) == "" {
 			continue
 		}
-		name, id, _ := strings.Cut(entry, "=")
-		name, id = strings.ToLower(strings.TrimSpace(name)), strings.TrimSpace(id)
-		if name == "" || id == "" {
-			return nil, fmt.Errorf("%q is not NAME=VOICE", entry)
+		name, text, _ := strings.Cut(entry, "=")
+		key, value, err := read(entry, strings.TrimSpace(name), strings.TrimSpace(text))
+		if err != nil {
+			return nil, err
 		}
-		if _, found := speech.LookupVoice(id); !found {
-			return nil, fmt.Errorf("%q: %s is not a system voice", entry, id)
+		if _, twice := all[key]; twice {
+			return nil, fmt.Errorf("%s is set twice", key)
 		}
-		if _, twice := voices[name]; twice {
-			return nil, fmt.Errorf("the voice of %s is set twice", name)
-		}
-		voices[name] = id
+		all[key] = value
 	}
-	return voices, nil
+	return all, nil
 }
 
 func (c Config) checkRates(m *Mistakes) {
@@ -503,35 +528,15 @@ func (c Config) checkRates(m *Mistakes) {
 
 // byPlan reads a setting PLAN=NUMBER,… over its default; 0 means no limit.
 func byPlan(what, field, setting string) (map[plan.Type]int, error) {
-	declared, _ := reflect.TypeFor[Config]().FieldByName(field)
-	limits, err := readByPlan(what, declared.Tag.Get("default"))
-	if err != nil {
-		return nil, err
-	}
-	named, err := readByPlan(what, setting)
-	maps.Copy(limits, named)
-	return limits, err
-}
-
-func readByPlan(what, setting string) (map[plan.Type]int, error) {
-	limits := map[plan.Type]int{}
-	for entry := range strings.SplitSeq(setting, ",") {
-		if strings.TrimSpace(entry) == "" {
-			continue
-		}
-		name, number, _ := strings.Cut(entry, "=")
-		terms, err := plan.Lookup(plan.Type(strings.TrimSpace(name)))
+	return overDefault(field, setting, func(entry, name, number string) (plan.Type, int, error) {
+		terms, err := plan.Lookup(plan.Type(name))
 		if err != nil {
-			return nil, fmt.Errorf("the %s %q: %w", what, entry, err)
+			return "", 0, fmt.Errorf("the %s %q: %w", what, entry, err)
 		}
-		limit, err := strconv.Atoi(strings.TrimSpace(number))
+		limit, err := strconv.Atoi(number)
 		if err != nil || limit < 0 {
-			return nil, fmt.Errorf("the %s %q is not PLAN=NUMBER, where 0 is no limit", what, entry)
+			return "", 0, fmt.Errorf("the %s %q is not PLAN=NUMBER, where 0 is no limit", what, entry)
 		}
-		if _, named := limits[terms.Type]; named {
-			return nil, fmt.Errorf("the %s of plan %s is set twice", what, terms.Type)
-		}
-		limits[terms.Type] = limit
-	}
-	return limits, nil
+		return terms.Type, limit, nil
+	})
 }

@@ -100,7 +100,7 @@ func TestConfigRefusesUnsafeAndInvalidSettings(t *testing.T) {
 			`"free=0.5" is not PLAN=NUMBER`},
 		{"negative concurrency", func(c *app.Config) { c.Concurrency = "free=-1" }, `"free=-1" is not PLAN=NUMBER`},
 		{"concurrency set twice", func(c *app.Config) { c.Concurrency = "free=1,free=2" },
-			"the concurrency limit of plan free is set twice"},
+			"free is set twice"},
 		{"other voices for OpenAI's names", func(c *app.Config) { c.OpenAIVoices = "Alloy = zeke, mine=leah" }, ""},
 		{"a name without a voice", func(c *app.Config) { c.OpenAIVoices = "alloy" }, `"alloy" is not NAME=VOICE`},
 		{"a name of no system voice", func(c *app.Config) { c.OpenAIVoices = "alloy=mine" }, "mine is not a system voice"},

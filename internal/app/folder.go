@@ -74,20 +74,16 @@ func (a *App) readSecrets(context.Context) (err error) {
 	if bytes.Equal(a.secrets.master, signing) {
 		return errors.New("the master key and the signing key are the same; each needs a value of its own")
 	}
-	if a.secrets.links, err = derive(signing, "links"); err != nil {
-		return err
-	}
-	if a.secrets.generations, err = derive(signing, "ids of syntheses"); err != nil {
-		return err
-	}
-	if a.secrets.sandbox, err = derive(signing, "payment sandbox"); err != nil {
-		return err
-	}
-	if a.secrets.signIns, err = derive(signing, "sign-ins that have begun"); err != nil {
-		return err
-	}
-	if a.secrets.operators, err = derive(signing, "sessions of operators"); err != nil {
-		return err
+	for _, d := range []struct {
+		key     *[]byte
+		purpose string
+	}{
+		{&a.secrets.links, "links"}, {&a.secrets.generations, "ids of syntheses"}, {&a.secrets.sandbox, "payment sandbox"},
+		{&a.secrets.signIns, "sign-ins that have begun"}, {&a.secrets.operators, "sessions of operators"},
+	} {
+		if *d.key, err = derive(signing, d.purpose); err != nil {
+			return err
+		}
 	}
 	seed, err := a.folder.Key("audit-key", a.cfg.AuditKeyFile)
 	if err != nil {

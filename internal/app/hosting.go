@@ -3,8 +3,6 @@ package app
 import (
 	"cmp"
 	"errors"
-	"net/url"
-	"strings"
 	"time"
 
 	commands "github.com/recital-tts/recital/commands/hosting"
@@ -75,10 +73,9 @@ func (c Config) checkHosting(m *Mistakes) {
 }
 
 func (c Config) checkHostingURL() error {
-	u, err := url.Parse(cmp.Or(c.HostingURL, vercelURL))
+	u, isOrigin := parseOrigin(cmp.Or(c.HostingURL, vercelURL))
 	switch {
-	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil ||
-		strings.Trim(u.Path, "/") != "" || u.RawQuery != "":
+	case !isOrigin:
 		return errors.New("the hosting platform's URL must be http(s)://HOST or http(s)://HOST:PORT")
 	case u.Scheme != "https" && (c.Mode == modeProd || !signin.IsLoopback(u.Host)):
 		return errors.New("the hosting platform's URL must begin with https://, " +

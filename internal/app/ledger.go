@@ -31,10 +31,7 @@ func ledgerSlice(core *coreParts, stores *storeParts, shared *sharedParts) slice
 		events:     commands.Events(),
 		readModels: projections.ReadModels(),
 		open: func() (service, error) {
-			ledger, err := commands.New(core.journal, shared.accounts, core.time.now, core.cfg.longestReservation())
-			if err != nil {
-				return service{}, err
-			}
+			ledger := commands.New(core.journal, shared.accounts, core.time.now, core.cfg.longestReservation())
 			ledger.NameBy(core.generations().Draw) // a reservation's id is also the client's id of the synthesis
 			shared.ledger = ledger
 			reservations := pglist.NewView(stores.pool, readmodel.ToDoExpiryView)

@@ -28,15 +28,15 @@ func TestWhatIsDueIsShownAndScrapesCostOneQuery(t *testing.T) {
 		view := readmodel.NewToDo(readmodel.Model{Name: "chores", Version: 1}, "todo_"+name)
 		lists = append(lists, watchedList{name, pglist.NewView(pool, view), time.Now})
 	}
-	m := newBacklogMetrics(lists)
+	backlogs := newBacklogs(lists)
 	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(m)
+	registry.MustRegister(backlogMetrics(lists, backlogs))
 
 	// when the metrics are scraped repeatedly, then Postgres is queried once
 	before := pool.Stat().AcquireCount()
 	for range 10 {
 		lines := scrape(t, registry)
-		m.backlogs.asked = time.Now() // also on a slow machine
+		backlogs.asked = time.Now() // also on a slow machine
 		require.Subset(t, lines, []string{
 			"recital_todo_due_items{process=chores} 2", "recital_todo_due_items{process=idle} 0",
 			"recital_todo_oldest_due_age_seconds{process=idle} 0"})
@@ -50,6 +50,6 @@ func TestWhatIsDueIsShownAndScrapesCostOneQuery(t *testing.T) {
 
 	// and without Postgres they are missing
 	pool.Close()
-	m.backlogs.asked = time.Time{}
+	backlogs.asked = time.Time{}
 	require.Empty(t, scrape(t, registry))
 }

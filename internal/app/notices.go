@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"net/mail"
-	"net/url"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -162,11 +161,11 @@ func isAddress(text string) bool {
 
 // checkNoticesWebhook prevents e-mail addresses from being sent in the clear.
 func (c Config) checkNoticesWebhook() error {
-	u, err := url.Parse(c.NoticesWebhook)
+	u, isAddress := parseAddress(c.NoticesWebhook)
 	switch {
 	case c.NoticesWebhook == "":
 		return nil
-	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil:
+	case !isAddress:
 		return errors.New("the webhook must be https://HOST/PATH")
 	case u.Scheme != "https" && (c.Mode == modeProd || !signin.IsLoopback(u.Host)):
 		return errors.New("the webhook must begin with https://, unless it is on this machine and the mode is dev")

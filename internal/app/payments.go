@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -143,10 +142,9 @@ func (c Config) checkProviderURL() error {
 	if c.StripeURL == "" {
 		return nil
 	}
-	u, err := url.Parse(c.StripeURL)
+	u, isOrigin := parseOrigin(c.StripeURL)
 	switch {
-	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil ||
-		strings.Trim(u.Path, "/") != "":
+	case !isOrigin:
 		return errors.New("the payment provider's URL must be http(s)://HOST or http(s)://HOST:PORT")
 	case c.Mode == modeProd && u.Scheme != "https":
 		return errors.New("mode prod takes no sandbox for the payment provider: its URL must begin with https://")

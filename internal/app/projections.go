@@ -14,7 +14,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/recital-tts/recital/commands/alerts"
 	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/feed"
@@ -264,7 +263,7 @@ func (a *App) startToDos(context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.metrics.registry.MustRegister(metrics, newBacklogMetrics(lists))
+	a.metrics.registry.MustRegister(metrics, backlogMetrics(lists, newBacklogs(lists)))
 	return nil
 }
 
@@ -292,17 +291,9 @@ func (a *App) startToDo(
 	if err != nil {
 		return err
 	}
-	a.metrics.expectAlert(alerts.ToDoSource(t.process), alert.GaveUp)
+	a.metrics.expectAlert(alert.ToDoSource(t.process), alert.GaveUp)
 	a.running.Add(lifecycle.Background("the to-do worker of "+t.process, worker.Run))
 	return nil
-}
-
-// backlogMetrics are metrics of due items on each to-do list, the same on every instance. They are omitted if Postgres
-// does not answer.
-type backlogMetrics struct {
-	lists       []watchedList
-	backlogs    *recent[[]pglist.Backlog] // of the lists
-	due, oldest *prometheus.Desc
 }
 
 // watchedList is the to-do list of a process with its clock.
@@ -312,39 +303,30 @@ type watchedList struct {
 	now     func() time.Time
 }
 
-func newBacklogMetrics(lists []watchedList) *backlogMetrics {
-	process := []string{"process"}
-	return &backlogMetrics{
-		lists: lists,
-		backlogs: newRecent(func(ctx context.Context) ([]pglist.Backlog, error) {
-			views, by := make([]*pglist.View, len(lists)), make([]time.Time, len(lists))
-			for i, l := range lists {
-				views[i], by[i] = l.list, l.now()
-			}
-			return pglist.Backlogs(ctx, views, by)
-		}),
-		due: prometheus.NewDesc("recital_todo_due_items", "Items that are due, those that were given up included.",
-			process, nil),
-		oldest: prometheus.NewDesc("recital_todo_oldest_due_age_seconds", "How long the oldest due item has been due.",
-			process, nil),
-	}
-}
-
-// Describe implements prometheus.Collector.
-func (m *backlogMetrics) Describe(descs chan<- *prometheus.Desc) {
-	descs <- m.due
-	descs <- m.oldest
-}
-
-// Collect implements prometheus.Collector.
-func (m *backlogMetrics) Collect(figures chan<- prometheus.Metric) {
-	backlogs, _ := m.backlogs.get()
-	for i, backlog := range backlogs {
-		list, age := m.lists[i], 0.0
-		if !backlog.Oldest.IsZero() {
-			age = max(0, list.now().Sub(backlog.Oldest).Seconds())
+// newBacklogs returns the backlogs of lists, in one query.
+func newBacklogs(lists []watchedList) *recent[[]pglist.Backlog] {
+	return newRecent(func(ctx context.Context) ([]pglist.Backlog, error) {
+		views, by := make([]*pglist.View, len(lists)), make([]time.Time, len(lists))
+		for i, l := range lists {
+			views[i], by[i] = l.list, l.now()
 		}
-		figures <- prometheus.MustNewConstMetric(m.due, prometheus.GaugeValue, float64(backlog.Items), list.process)
-		figures <- prometheus.MustNewConstMetric(m.oldest, prometheus.GaugeValue, age, list.process)
-	}
+		return pglist.Backlogs(ctx, views, by)
+	})
+}
+
+// backlogMetrics returns metrics of due items on each to-do list, the same on every instance. They are omitted if
+// Postgres does not answer.
+func backlogMetrics(lists []watchedList, backlogs *recent[[]pglist.Backlog]) prometheus.Collector {
+	process := []string{"process"}
+	due := prometheus.NewDesc("recital_todo_due_items", "Items that are due, those that were given up included.",
+		process, nil)
+	oldest := prometheus.NewDesc("recital_todo_oldest_due_age_seconds", "How long the oldest due item has been due.",
+		process, nil)
+	return scraped{[]*prometheus.Desc{due, oldest}, func(show func(*prometheus.Desc, float64, ...string)) {
+		all, _ := backlogs.get()
+		for i, backlog := range all {
+			show(due, float64(backlog.Items), lists[i].process)
+			show(oldest, ageAt(lists[i].now(), backlog.Oldest), lists[i].process)
+		}
+	}}
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/commands/journal"
-	"github.com/recital-tts/recital/commands/sessions"
 	"github.com/recital-tts/recital/domain/session"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/testing/longtest"
@@ -46,8 +45,8 @@ func (i instance) newAccount(t *testing.T) string {
 // signIn opens a session of an account.
 func (i instance) signIn(t *testing.T, account string) browser {
 	t.Helper()
-	client := sessions.Client{UserAgent: firefox, Address: "192.0.2.7", Country: "NL", Provider: "idp_1"}
-	opened, err := i.Sessions().Open(t.Context(), account, client, journal.System())
+	client := session.Client{UserAgent: firefox, Address: "192.0.2.7", Country: "NL", Provider: "idp_1"}
+	opened, _, err := i.Sessions().Open(t.Context(), account, client, journal.System())
 	require.NoError(t, err)
 	return browser{t, account, opened.ID, opened.Cookie}
 }

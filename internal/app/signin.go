@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,12 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/recital-tts/recital/commands/accounts"
-	"github.com/recital-tts/recital/commands/journal"
-	"github.com/recital-tts/recital/commands/ledger"
-	"github.com/recital-tts/recital/commands/sessions"
 	commands "github.com/recital-tts/recital/commands/signin"
-	"github.com/recital-tts/recital/domain/account"
-	"github.com/recital-tts/recital/domain/identity"
 	"github.com/recital-tts/recital/internal/process/health"
 	"github.com/recital-tts/recital/internal/providers/signin"
 	"github.com/recital-tts/recital/internal/providers/signin/openid"
@@ -42,8 +36,8 @@ func signinSlice(core *coreParts, providers *providerParts, shared *sharedParts)
 				return service{}, err
 			}
 			signIns := commands.New(commands.Config{
-				Journal: core.journal, Keys: core.keys, Accounts: owners{shared.accounts},
-				Sessions: openings{shared.sessions}, FreePeriods: freePeriods{shared.ledger},
+				Journal: core.journal, Keys: core.keys, Accounts: shared.accounts,
+				Sessions: shared.sessions, FreePeriods: shared.ledger,
 				DrawAccount: accounts.NewAccountID, Now: time.Now,
 			})
 			flow := &signin.Flow{Providers: issuers, Origins: origins, Key: core.secrets.signIns, Now: time.Now}
@@ -167,47 +161,6 @@ func (c Config) checkSignIn(m *Mistakes) {
 					"whose cookies browsers show there over https only", origin))
 		}
 	}
-}
-
-// owners lets sign-ins open accounts.
-type owners struct{ accounts *accounts.Accounts }
-
-// Open implements signin.Accounts.
-func (o owners) Open(ctx context.Context, id, person string, free *identity.FreePeriod, origin journal.Origin) error {
-	_, err := o.accounts.OpenFor(ctx, id, person, (*account.FreePeriod)(free), origin)
-	return err
-}
-
-// RecordProfile implements signin.Accounts.
-func (o owners) RecordProfile(ctx context.Context, id string, p signin.Person, origin journal.Origin) error {
-	_, err := o.accounts.RecordProfile(ctx, id, accounts.Profile{Name: p.Name, Email: p.Email, Picture: p.Picture}, origin)
-	return err
-}
-
-// Identity implements signin.Accounts.
-func (o owners) Identity(ctx context.Context, id string) (string, error) {
-	state, _, err := o.accounts.State(ctx, id)
-	return state.Identity, err
-}
-
-// freePeriods returns the free periods of closing accounts.
-type freePeriods struct{ ledger *ledger.Ledger }
-
-// FreePeriodOf implements signin.FreePeriods.
-func (f freePeriods) FreePeriodOf(ctx context.Context, id string) (*identity.FreePeriod, error) {
-	period, err := f.ledger.FreePeriodOf(ctx, id)
-	return (*identity.FreePeriod)(period), err
-}
-
-// openings lets sign-ins open sessions.
-type openings struct{ sessions *sessions.Sessions }
-
-// Open implements signin.Sessions.
-func (o openings) Open(
-	ctx context.Context, id string, client commands.Client, origin journal.Origin,
-) (commands.Session, error) {
-	opened, err := o.sessions.Open(ctx, id, sessions.Client(client), origin)
-	return commands.Session{Cookie: opened.Cookie, ExpiresAt: opened.ExpiresAt, Position: opened.Position}, err
 }
 
 // issuerChecks returns the checks of the identity providers.

@@ -64,7 +64,7 @@ func synthesisSlice(
 				Links: core.links(), OpenAIVoices: openAIVoices, VoiceNames: shared.voiceNames, Catalogue: workers.catalogue,
 			}
 			read := readapi.API{
-				Shelf: shared.wordTimes, Links: core.links(), LongestReply: core.cfg.longestReservation(), Now: time.Now,
+				Times: shared.wordTimes, Links: core.links(), LongestReply: core.cfg.longestReservation(), Now: time.Now,
 			}
 			return service{
 				collectors: []prometheus.Collector{gauge("recital_spool_bytes", "What clips that are being made, and replies in "+
@@ -301,10 +301,7 @@ func pronunciationsSlice(core *coreParts, shared *sharedParts) slice {
 		name:   "pronunciations",
 		events: pronunciations.Events(),
 		open: func() (service, error) {
-			var err error
-			if shared.pronunciations, err = pronunciations.New(core.journal, core.keys, time.Now); err != nil {
-				return service{}, err
-			}
+			shared.pronunciations = pronunciations.New(core.journal, core.keys, time.Now)
 			write := pronunciationsapi.API{Pronunciations: shared.pronunciations}
 			return service{public: write.Routes(), erases: []closing{shared.pronunciations.Forget}}, nil
 		},

@@ -157,26 +157,11 @@ func (a *API) shownKeys(ctx context.Context, keys []readmodel.APIKeyRow) ([]apiK
 	})
 	shown := make([]apiKeyInfo, len(keys))
 	for i, k := range keys {
-		name, err := a.nameOf(ctx, k)
+		name, err := keyring.OpenText(ctx, a.Keys, k.Account, k.SealedName, k.NameUse())
 		if err != nil {
 			return nil, err
 		}
 		shown[i] = apiKeyInfo{Masked: k.Masked, Name: name, CreatedAt: k.CreatedAt.Unix()}
 	}
 	return shown, nil
-}
-
-// nameOf returns the name of a key, nil if it has none or if its encryption key is gone.
-func (a *API) nameOf(ctx context.Context, k readmodel.APIKeyRow) (*string, error) {
-	if k.SealedName == nil {
-		return nil, nil
-	}
-	name, err := a.Keys.Open(ctx, k.Account, k.SealedName, k.NameUse())
-	switch {
-	case keyring.Gone(err):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("opening the name of an API key: %w", err)
-	}
-	return new(string(name)), nil
 }

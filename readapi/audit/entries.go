@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -143,12 +142,12 @@ func (a *API) owned(call *web.Call, hash string) (accounts []string, err error) 
 func (a *API) open(call *web.Call, row readmodel.AuditRow) (map[string]string, error) {
 	opened := map[string]string{}
 	for _, field := range row.Personal {
-		plain, err := a.Keys.Open(call, field.Account, field.Sealed, field.Use)
-		switch {
-		case err == nil:
-			opened[field.Name] = string(plain)
-		case !keyring.Gone(err):
-			return nil, fmt.Errorf("opening the personal data of an entry: %w", err)
+		plain, err := keyring.OpenText(call, a.Keys, field.Account, field.Sealed, field.Use)
+		if err != nil {
+			return nil, err
+		}
+		if plain != nil {
+			opened[field.Name] = *plain
 		}
 	}
 	return opened, nil

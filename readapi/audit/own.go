@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -104,13 +103,7 @@ func (a *API) ownEntry(call *web.Call, r readmodel.AuditRow) (ownEntry, error) {
 	if i < 0 {
 		return e, nil
 	}
-	plain, err := a.Keys.Open(call, call.Principal.Account, r.Personal[i].Sealed, r.Personal[i].Use)
-	switch {
-	case keyring.Gone(err): // or it belongs to another account
-		return e, nil
-	case err != nil:
-		return e, fmt.Errorf("opening the address of an entry: %w", err)
-	}
-	e.Address = new(string(plain))
-	return e, nil
+	var err error
+	e.Address, err = keyring.OpenText(call, a.Keys, call.Principal.Account, r.Personal[i].Sealed, r.Personal[i].Use)
+	return e, err
 }

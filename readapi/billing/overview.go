@@ -1,7 +1,6 @@
 package billing
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/recital-tts/recital/internal/access/keyring"
@@ -236,15 +235,5 @@ func (r overview) dispute(invoice string) *invoiceDispute {
 
 // open decrypts data of the caller's account. It returns nil for nil, and if the key is gone.
 func (a *API) open(call *web.Call, sealed []byte, use string) (*string, error) {
-	if sealed == nil {
-		return nil, nil
-	}
-	plain, err := a.Keys.Open(call, call.Principal.Account, sealed, use)
-	switch {
-	case keyring.Gone(err):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("decrypting billing data: %w", err)
-	}
-	return new(string(plain)), nil
+	return keyring.OpenText(call, a.Keys, call.Principal.Account, sealed, use)
 }

@@ -3,7 +3,6 @@ package sessions
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/recital-tts/recital/internal/access/keyring"
@@ -66,21 +65,11 @@ func (a *API) arguments(account string) []any {
 }
 
 func (a *API) show(call *web.Call, row readmodel.SessionRow) (sessionInfo, error) {
-	info := sessionInfo{
-		ID: row.Session, Country: row.Country, CreatedAt: row.OpenedAt.Unix(), UpdatedAt: row.SeenAt.Unix(),
-		Current: row.Session == call.SessionShown(),
-	}
-	if row.Device == nil {
-		return info, nil
-	}
-	label, err := a.Keys.Open(call, call.Principal.Account, row.Device, row.DeviceUse())
-	switch {
-	case err == nil:
-		info.DeviceLabel = new(string(label))
-	case !keyring.Gone(err):
-		return sessionInfo{}, fmt.Errorf("opening the label of a session: %w", err)
-	}
-	return info, nil
+	label, err := keyring.OpenText(call, a.Keys, call.Principal.Account, row.Device, row.DeviceUse())
+	return sessionInfo{
+		ID: row.Session, DeviceLabel: label, Country: row.Country, CreatedAt: row.OpenedAt.Unix(),
+		UpdatedAt: row.SeenAt.Unix(), Current: row.Session == call.SessionShown(),
+	}, err
 }
 
 // Shown returns the ids of an account's sessions in the read model, newest first.

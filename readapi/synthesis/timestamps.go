@@ -16,7 +16,7 @@ import (
 // API serves the word times of audio-only replies, by the address in their headers. It uses no read model: see package
 // wordtimes.
 type API struct {
-	Shelf *wordtimes.Store
+	Times *wordtimes.Store
 	Links links.Links
 	// LongestReply is the maximum time between the headers and the end of a reply.
 	LongestReply time.Duration
@@ -56,7 +56,7 @@ func (a *API) read(call *web.Call, in struct {
 	if !a.Links.Verify(links.WordTimes, in.ID, in.Signature) {
 		return web.Reply{}, domain.Refuse(domain.Denied, "The signature is not valid for these word times")
 	}
-	times, err := a.Shelf.Find(call, in.ID)
+	times, err := a.Times.Find(call, in.ID)
 	if errors.Is(err, wordtimes.ErrNotFound) {
 		return web.Reply{}, a.missing(in.ID)
 	}

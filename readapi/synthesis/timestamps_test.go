@@ -71,7 +71,7 @@ func TestTimestampsAreReadByTheirAddress(t *testing.T) {
 	now := func() time.Time { return time.Now().Add(time.Duration(late.Load())) }
 	times := wordtimes.New(openKeys(t, pool), store, now)
 	made := links.New("", []byte("secret"))
-	routes := (&API{Shelf: times, Links: made, LongestReply: 11 * time.Minute, Now: now}).Routes()
+	routes := (&API{Times: times, Links: made, LongestReply: 11 * time.Minute, Now: now}).Routes()
 	host := strings.TrimPrefix(webtest.Serve(t, web.Config{Routes: routes, Authenticator: nobody{}}), "http://")
 	list := []speech.Timing{{Text: "", Start: 0, Duration: 0.25}, {Text: "Hello", Start: 0.25, Duration: 0.5},
 		{Text: "", Start: 0.75, Duration: 0}}
@@ -124,7 +124,7 @@ func TestTimestampsAreReadByTheirAddress(t *testing.T) {
 	away := wordtimes.New(openKeys(t, pool), store, now) // with a keyring whose cache is empty
 	_, err = pool.Exec(t.Context(), `alter schema keyring rename to keyring_away`)
 	require.NoError(t, err)
-	routes = (&API{Shelf: away, Links: made, LongestReply: 11 * time.Minute, Now: now}).Routes()
+	routes = (&API{Times: away, Links: made, LongestReply: 11 * time.Minute, Now: now}).Routes()
 	host = strings.TrimPrefix(webtest.Serve(t, web.Config{Routes: routes, Authenticator: nobody{}}), "http://")
 	response, body = get(t, made.WordTimes(host, id))
 	require.Equal(t, http.StatusServiceUnavailable, response.StatusCode, body)

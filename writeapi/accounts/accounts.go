@@ -3,7 +3,6 @@ package accounts
 
 import (
 	"github.com/recital-tts/recital/commands/accounts"
-	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/http/adminapi"
 	"github.com/recital-tts/recital/internal/http/web"
@@ -77,8 +76,9 @@ type renameKeyRequest struct {
 }
 
 func (a *API) renameKey(call *web.Call, in renameKeyRequest) (web.Reply, error) {
-	return a.done(call)(a.Accounts.RenameKey(call, call.Principal.Account, in.Masked, in.Name,
-		writeapi.Origin(call.Caller)))
+	position, err := a.Accounts.RenameKey(call, call.Principal.Account, in.Masked, in.Name,
+		writeapi.Origin(call.Caller))
+	return writeapi.Done(call, a.ReadModels, position, err)
 }
 
 type revokeKeyRequest struct {
@@ -87,7 +87,8 @@ type revokeKeyRequest struct {
 
 // revokeKey may revoke the key of its own request.
 func (a *API) revokeKey(call *web.Call, in revokeKeyRequest) (web.Reply, error) {
-	return a.done(call)(a.Accounts.RevokeKey(call, call.Principal.Account, in.Masked, writeapi.Origin(call.Caller)))
+	position, err := a.Accounts.RevokeKey(call, call.Principal.Account, in.Masked, writeapi.Origin(call.Caller))
+	return writeapi.Done(call, a.ReadModels, position, err)
 }
 
 // API changes accounts.
@@ -118,7 +119,8 @@ type operatorRequest struct {
 
 // closeOther closes an account for an operator, even if the account's events cannot be decoded.
 func (a *API) closeOther(call *web.Call, in operatorRequest) (web.Reply, error) {
-	return a.done(call)(a.Accounts.Close(call, in.AccountID, writeapi.Origin(call.Caller)))
+	position, err := a.Accounts.Close(call, in.AccountID, writeapi.Origin(call.Caller))
+	return writeapi.Done(call, a.ReadModels, position, err)
 }
 
 func (a *API) grantOperator(call *web.Call, in operatorRequest) (web.Reply, error) {
@@ -142,15 +144,16 @@ type nothing = struct{}
 
 // close closes the account. The credential of the request is refused from then on.
 func (a *API) close(call *web.Call, _ nothing) (web.Reply, error) {
-	reply, err := a.done(call)(a.Accounts.Close(call, call.Principal.Account, writeapi.Origin(call.Caller)))
+	position, err := a.Accounts.Close(call, call.Principal.Account, writeapi.Origin(call.Caller))
 	if err == nil && call.Principal.Session != "" {
 		call.ClearSessionCookie()
 	}
-	return reply, err
+	return writeapi.Done(call, a.ReadModels, position, err)
 }
 
 func (a *API) acceptTerms(call *web.Call, _ nothing) (web.Reply, error) {
-	return a.done(call)(a.Accounts.AcceptTerms(call, call.Principal.Account, writeapi.Origin(call.Caller)))
+	position, err := a.Accounts.AcceptTerms(call, call.Principal.Account, writeapi.Origin(call.Caller))
+	return writeapi.Done(call, a.ReadModels, position, err)
 }
 
 type emailPreferencesRequest struct {
@@ -158,17 +161,7 @@ type emailPreferencesRequest struct {
 }
 
 func (a *API) setEmailPreferences(call *web.Call, in emailPreferencesRequest) (web.Reply, error) {
-	return a.done(call)(a.Accounts.SetEmailPreferences(call, call.Principal.Account, in.WantsEmail,
-		writeapi.Origin(call.Caller)))
-}
-
-// done returns the reply to a command: success, once the route's read models show the change.
-func (a *API) done(call *web.Call) func(eventlog.Position, error) (web.Reply, error) {
-	return func(position eventlog.Position, err error) (web.Reply, error) {
-		if err != nil {
-			return web.Reply{}, err
-		}
-		writeapi.AwaitVisible(call, a.ReadModels, position)
-		return web.JSON(writeapi.SuccessResponse{Success: true}), nil
-	}
+	position, err := a.Accounts.SetEmailPreferences(call, call.Principal.Account, in.WantsEmail,
+		writeapi.Origin(call.Caller))
+	return writeapi.Done(call, a.ReadModels, position, err)
 }

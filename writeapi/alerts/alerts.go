@@ -48,9 +48,5 @@ func (a *API) clear(call *web.Call, in clearRequest) (web.Reply, error) {
 		return web.Reply{}, domain.Refuse(domain.NotFound, "No such alert is open")
 	}
 	position, err := a.Alerts.Clear(call, open[i], a.Now(), writeapi.Origin(call.Caller))
-	if err != nil {
-		return web.Reply{}, err
-	}
-	writeapi.AwaitVisible(call, a.ReadModels, position)
-	return web.JSON(writeapi.SuccessResponse{Success: true}), nil
+	return writeapi.Done(call, a.ReadModels, position, err)
 }

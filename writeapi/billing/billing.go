@@ -29,7 +29,7 @@ func (a *API) Routes() []web.Route {
 	notice := []web.Option{tag, web.Signed(), web.MaxBody(maxNotice), web.RawBody("application/json"), web.Refuses(400),
 		web.Returns[writeapi.SuccessResponse](web.MaySend("x-recital-position"))}
 	return []web.Route{
-		web.Post("/payments/subscribe", a.subscribe, shown, tag, web.Summary("Subscribe to a plan"),
+		web.Post("/payments/subscribe", repeatable(a, a.subscribe), shown, tag, web.Summary("Subscribe to a plan"),
 			web.Description("The subscription is incomplete until its first invoice is paid with the `client_secret`. Until "+
 				"then a repetition returns the same subscription."),
 			web.Returns[subscribeResponse](noStore), web.Refuses(400, 402, 404)),
@@ -41,19 +41,20 @@ func (a *API) Routes() []web.Route {
 				"more expensive plan replaces it, and after 23 hours, or with the period, it lapses. With `preview=true` the "+
 				"plan is unchanged: the reply describes the change, with its immediate charge as `preview`."),
 			web.Returns[changePlanResponse](noStore), web.Refuses(400, 402, 404)),
-		web.Post("/payments/cancel-scheduled-change", a.dropScheduledChange, shown, tag, done,
+		web.Post("/payments/cancel-scheduled-change", repeatable(a, a.dropScheduledChange), shown, tag, done,
 			web.Summary("Keep the plan, instead of a scheduled change"),
 			web.Description("Drops the change of plan that the billing overview shows as `scheduled_change`."),
 			web.Refuses(400)),
-		web.Post("/payments/cancel", a.cancel, shown, tag, web.Summary("End the subscription with its period"),
+		web.Post("/payments/cancel", repeatable(a, a.cancel), shown, tag, web.Summary("End the subscription with its period"),
 			web.Description("The plan stays until the end of the paid period, and "+
 				"`uncancel` reverses it until then."), web.Returns[cancelResponse](noStore), web.Refuses(400)),
-		web.Post("/payments/uncancel", a.uncancel, shown, tag, done, web.Summary("Resume a cancelled subscription"),
+		web.Post("/payments/uncancel", repeatable(a, a.uncancel), shown, tag, done,
+			web.Summary("Resume a cancelled subscription"),
 			web.Description("Reverses a cancellation that has not taken effect yet."), web.Refuses(400)),
-		web.Post("/payments/setup-intent", a.createSetup, shown, tag, web.Summary("Begin to register a card"),
+		web.Post("/payments/setup-intent", repeatable(a, a.createSetup), shown, tag, web.Summary("Begin to register a card"),
 			web.Description("The `client_secret` goes to the payment provider's form, which takes the card and returns "+
 				"its `payment_method_id`."), web.Returns[setupIntentResponse](noStore), web.Refuses(400)),
-		web.Post("/payments/payment-method/replace", a.replaceCard, shown, tag,
+		web.Post("/payments/payment-method/replace", repeatable(a, a.replaceCard), shown, tag,
 			web.Summary("Pay with another card from now on"),
 			web.Description("The card must have been registered with a setup intent. Subscriptions are "+
 				"charged to it from then on."),

@@ -28,9 +28,5 @@ func (a *API) remove(call *web.Call, in struct {
 	ID string `path:"clip_id" doc:"The id of the clip." example:"01JB2K9V3N8QWX4T6Z0Y5R7M1C"`
 }) (web.Reply, error) {
 	position, err := a.Clips.Delete(call, in.ID, call.Principal.Account, writeapi.Origin(call.Caller))
-	if err != nil {
-		return web.Reply{}, err
-	}
-	writeapi.AwaitVisible(call, a.ReadModels, position)
-	return web.JSON(writeapi.SuccessResponse{Success: true}), nil
+	return writeapi.Done(call, a.ReadModels, position, err)
 }

@@ -43,26 +43,19 @@ type revokeRequest struct {
 // revoke may end the session of its own request.
 func (a *API) revoke(call *web.Call, in revokeRequest) (web.Reply, error) {
 	position, err := a.Sessions.End(call, call.Principal.Account, in.ID, writeapi.Origin(call.Caller))
-	if err != nil {
-		return web.Reply{}, err
-	}
-	return a.ended(call, position, in.ID == call.Principal.Session), nil
+	return a.ended(call, position, err, in.ID == call.Principal.Session)
 }
 
 func (a *API) revokeAll(call *web.Call, _ struct{}) (web.Reply, error) {
 	position, err := a.Accounts.RevokeSessions(call, call.Principal.Account, writeapi.Origin(call.Caller))
-	if err != nil {
-		return web.Reply{}, err
-	}
-	return a.ended(call, position, call.Principal.Session != ""), nil
+	return a.ended(call, position, err, call.Principal.Session != "")
 }
 
 // ended replies once the read models do not show the session any more. If it is the caller's own, its cookie is
 // cleared.
-func (a *API) ended(call *web.Call, position eventlog.Position, own bool) web.Reply {
-	if own {
+func (a *API) ended(call *web.Call, position eventlog.Position, err error, own bool) (web.Reply, error) {
+	if err == nil && own {
 		call.ClearSessionCookie()
 	}
-	writeapi.AwaitVisible(call, a.ReadModels, position)
-	return web.JSON(writeapi.SuccessResponse{Success: true})
+	return writeapi.Done(call, a.ReadModels, position, err)
 }

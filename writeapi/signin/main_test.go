@@ -18,11 +18,10 @@ import (
 
 	"github.com/recital-tts/recital/commands/accounts"
 	"github.com/recital-tts/recital/commands/commandstest"
-	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/commands/sessions"
 	commands "github.com/recital-tts/recital/commands/signin"
 	"github.com/recital-tts/recital/domain"
-	"github.com/recital-tts/recital/domain/identity"
+	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/session"
 	"github.com/recital-tts/recital/internal/access/keyring/memkeys"
 	"github.com/recital-tts/recital/internal/http/links"
@@ -90,7 +89,7 @@ func serve(t *testing.T, public string, providers map[string]signin.Provider) *s
 		Failed: s.count,
 		Flow:   &signin.Flow{Providers: providers, Origins: origins, Key: bytes.Repeat([]byte{2}, 32), Now: time.Now},
 		SignIns: commands.New(commands.Config{
-			Journal: s.Journal, Keys: keys, Accounts: owners{s.accounts}, Sessions: openings{s.sessions},
+			Journal: s.Journal, Keys: keys, Accounts: s.accounts, Sessions: s.sessions,
 			FreePeriods: noPeriods{},
 			DrawAccount: accounts.NewAccountID, Now: time.Now,
 		}),
@@ -125,35 +124,9 @@ func development(t *testing.T) map[string]signin.Provider {
 	return providers
 }
 
-type owners struct{ *accounts.Accounts }
-
-func (o owners) Open(ctx context.Context, id, person string, _ *identity.FreePeriod, origin journal.Origin) error {
-	_, err := o.OpenFor(ctx, id, person, nil, origin)
-	return err
-}
-
-func (o owners) RecordProfile(ctx context.Context, id string, p signin.Person, origin journal.Origin) error {
-	_, err := o.Accounts.RecordProfile(ctx, id, accounts.Profile{Name: p.Name, Email: p.Email, Picture: p.Picture}, origin)
-	return err
-}
-
-func (o owners) Identity(ctx context.Context, id string) (string, error) {
-	state, _, err := o.State(ctx, id)
-	return state.Identity, err
-}
-
-type openings struct{ *sessions.Sessions }
-
-func (o openings) Open(
-	ctx context.Context, id string, client commands.Client, origin journal.Origin,
-) (commands.Session, error) {
-	opened, err := o.Sessions.Open(ctx, id, sessions.Client(client), origin)
-	return commands.Session{Cookie: opened.Cookie, ExpiresAt: opened.ExpiresAt, Position: opened.Position}, err
-}
-
 type noPeriods struct{}
 
-func (noPeriods) FreePeriodOf(context.Context, string) (*identity.FreePeriod, error) { return nil, nil }
+func (noPeriods) FreePeriodOf(context.Context, string) (*account.FreePeriod, error) { return nil, nil }
 
 // oneKey is the only API key, of an account of its own.
 type oneKey string

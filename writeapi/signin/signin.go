@@ -11,6 +11,7 @@ import (
 	"github.com/recital-tts/recital/commands/journal"
 	commands "github.com/recital-tts/recital/commands/signin"
 	"github.com/recital-tts/recital/domain"
+	"github.com/recital-tts/recital/domain/session"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/http/links"
@@ -166,9 +167,9 @@ func (a *API) callback(call *web.Call, in callbackRequest) (web.Reply, error) {
 
 // enter replaces the browser's session with one of the person's account.
 func (a *API) enter(call *web.Call, provider string, answered signin.Answered, crossSite bool) error {
-	session, err := a.SignIns.SignIn(call, commands.Arrival{
+	opened, position, err := a.SignIns.SignIn(call, commands.Arrival{
 		Person: answered.Person, UTMSource: answered.UTMSource,
-		Client: commands.Client{UserAgent: call.Header("User-Agent"), Address: call.RemoteIP(), Country: call.Country(),
+		Client: session.Client{UserAgent: call.Header("User-Agent"), Address: call.RemoteIP(), Country: call.Country(),
 			Provider: provider, CrossSite: crossSite},
 	}, writeapi.Origin(call.Caller))
 	if err != nil {
@@ -178,12 +179,8 @@ func (a *API) enter(call *web.Call, provider string, answered signin.Answered, c
 	if err != nil {
 		return err
 	}
-	position := session.Position
-	if ended.Compare(position) > 0 {
-		position = ended
-	}
-	call.SetSessionCookie(session.Cookie, session.ExpiresAt, crossSite)
-	writeapi.AwaitVisible(call, a.ReadModels, position)
+	call.SetSessionCookie(opened.Cookie, opened.ExpiresAt, crossSite)
+	writeapi.AwaitVisible(call, a.ReadModels, journal.Later(position, ended))
 	return nil
 }
 

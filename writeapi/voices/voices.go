@@ -168,9 +168,5 @@ func play(call *web.Call, given conditional.Headers, sound []byte, sha256, cache
 
 func (a *API) invalidatePreview(call *web.Call, in voiceRequest) (web.Reply, error) {
 	position, err := a.Voices.InvalidatePreview(call, call.Principal.Account, in.ID, writeapi.Origin(call.Caller))
-	if err != nil {
-		return web.Reply{}, err
-	}
-	writeapi.AwaitVisible(call, a.ReadModels, position)
-	return web.JSON(writeapi.SuccessResponse{Success: true}), nil
+	return writeapi.Done(call, a.ReadModels, position, err)
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/commands/journal"
-	"github.com/recital-tts/recital/commands/sessions"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/session"
@@ -33,7 +32,7 @@ func (b browser) credential() credentials.Credential {
 // signIn opens a session.
 func (w *world) signIn(id string) browser {
 	w.t.Helper()
-	opened, err := w.sessions.Open(w.t.Context(), id, sessions.Client{}, journal.System())
+	opened, _, err := w.sessions.Open(w.t.Context(), id, session.Client{}, journal.System())
 	require.NoError(w.t, err)
 	cookie, ok := session.ParseCookie(opened.Cookie)
 	require.True(w.t, ok)

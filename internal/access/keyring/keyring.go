@@ -6,6 +6,7 @@ package keyring
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/recital-tts/recital/domain"
 )
@@ -55,4 +56,19 @@ var (
 // Gone reports whether an error of Open means that the data is permanently unreadable.
 func Gone(err error) bool {
 	return errors.Is(err, ErrErased) || errors.Is(err, ErrNoKey) || errors.Is(err, ErrUnreadable)
+}
+
+// OpenText decrypts a text that is of no use once its key is gone. It returns nil then, and for no data.
+func OpenText(ctx context.Context, keys Opener, account string, sealed []byte, use string) (*string, error) {
+	if len(sealed) == 0 {
+		return nil, nil
+	}
+	plain, err := keys.Open(ctx, account, sealed, use)
+	switch {
+	case Gone(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("opening sealed data: %w", err)
+	}
+	return new(string(plain)), nil
 }

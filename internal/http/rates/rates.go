@@ -35,20 +35,11 @@ type Limiter struct {
 }
 
 // New returns a Limiter.
-func New(limits Limits) (*Limiter, error) {
-	accounts, err := lru.New[string, *rate.Limiter](remembered)
-	if err != nil {
-		return nil, fmt.Errorf("making the rates of accounts: %w", err)
-	}
-	addresses, err := lru.New[netip.Addr, *rate.Limiter](remembered)
-	if err != nil {
-		return nil, fmt.Errorf("making the rates of addresses: %w", err)
-	}
-	failures, err := lru.New[netip.Addr, *rate.Limiter](remembered)
-	if err != nil {
-		return nil, fmt.Errorf("making the rates of failures: %w", err)
-	}
-	return &Limiter{limits: limits, accounts: accounts, addresses: addresses, failures: failures}, nil
+func New(limits Limits) *Limiter {
+	accounts, _ := lru.New[string, *rate.Limiter](remembered) // fails for a size below 1
+	addresses, _ := lru.New[netip.Addr, *rate.Limiter](remembered)
+	failures, _ := lru.New[netip.Addr, *rate.Limiter](remembered)
+	return &Limiter{limits: limits, accounts: accounts, addresses: addresses, failures: failures}
 }
 
 // Account counts one for an account, and reports whether its rate permits it.

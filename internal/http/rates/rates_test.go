@@ -16,8 +16,7 @@ import (
 
 func limiter(t testing.TB, limits rates.Limits) *rates.Limiter {
 	t.Helper()
-	l, err := rates.New(limits)
-	require.NoError(t, err)
+	l := rates.New(limits)
 	return l
 }
 

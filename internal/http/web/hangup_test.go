@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"testing"
 	"time"
 
@@ -47,10 +46,7 @@ func TestADisconnectionIsNotAnError(t *testing.T) {
 						return web.Stream("audio/mpeg", func(ctx context.Context, _ io.Writer) error { return wait(ctx) }), nil
 					}, web.Public()),
 				}})
-				conn, err := net.Dial("tcp", s.addr)
-				require.NoError(t, err)
-				_, err = io.WriteString(conn, "POST /speak HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
-				require.NoError(t, err)
+				conn := s.sendRaw(t, "POST /speak HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
 				<-began
 				require.NoError(t, conn.Close())
 				select {

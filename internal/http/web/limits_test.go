@@ -142,11 +142,7 @@ func TestSlowRequestsAreCut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := sized(t, web.Limits{ReadTimeout: 150 * time.Millisecond})
-			conn, err := net.Dial("tcp", s.addr)
-			require.NoError(t, err)
-			defer conn.Close()
-			_, err = io.WriteString(conn, head)
-			require.NoError(t, err)
+			conn := s.sendRaw(t, head)
 			var drip sync.WaitGroup
 			ended := make(chan struct{})
 			drip.Go(func() {
@@ -182,11 +178,7 @@ func TestSilentConnectionsAreClosed(t *testing.T) {
 
 func TestIdleConnectionsAreClosed(t *testing.T) {
 	s := sized(t, web.Limits{IdleTimeout: 50 * time.Millisecond})
-	conn, err := net.Dial("tcp", s.addr)
-	require.NoError(t, err)
-	defer conn.Close()
-	_, err = io.WriteString(conn, "GET /ok HTTP/1.1\r\nHost: x\r\n\r\n")
-	require.NoError(t, err)
+	conn := s.sendRaw(t, "GET /ok HTTP/1.1\r\nHost: x\r\n\r\n")
 	require.NoError(t, conn.SetReadDeadline(time.Now().Add(20*time.Second)))
 	all, err := io.ReadAll(conn)
 	require.NoError(t, err, "the server closes the connection in order")
@@ -220,10 +212,7 @@ func TestACallEndsWhenItsClientDisconnects(t *testing.T) {
 			return web.Reply{}, c.Err()
 		}, web.Public(), web.Timeout(time.Minute))},
 	})
-	conn, err := net.Dial("tcp", s.addr)
-	require.NoError(t, err)
-	_, err = io.WriteString(conn, "GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
-	require.NoError(t, err)
+	conn := s.sendRaw(t, "GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
 	<-entered
 	conn.Close()
 	require.ErrorContains(t, <-ended, "client has gone")

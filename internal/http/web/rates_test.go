@@ -18,8 +18,7 @@ import (
 // perAccount returns a limiter for accounts, which have no plan here.
 func perAccount(t testing.TB, perSecond int) *rates.Limiter {
 	t.Helper()
-	limiter, err := rates.New(rates.Limits{Accounts: map[string]int{"": perSecond}})
-	require.NoError(t, err)
+	limiter := rates.New(rates.Limits{Accounts: map[string]int{"": perSecond}})
 	return limiter
 }
 
@@ -122,8 +121,7 @@ func TestAnAppendingRequestDoesNotStartWithoutItsClient(t *testing.T) {
 
 // The payment provider's bursts of signed notices are not limited.
 func TestSignedRequestsAreNotLimited(t *testing.T) {
-	limiter, err := rates.New(rates.Limits{Address: 1})
-	require.NoError(t, err)
+	limiter := rates.New(rates.Limits{Address: 1})
 	s := start(t, web.Config{
 		Rates: limiter, Routes: []web.Route{web.Post("/webhook", ok, web.Signed()), web.Post("/open", ok, web.Public())},
 	})

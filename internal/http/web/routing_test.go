@@ -221,11 +221,7 @@ func (s *site) raw(t testing.TB, text string) (*http.Response, string) {
 // exchange sends a request of a method, and reads its response.
 func (s *site) exchange(t testing.TB, method, text string) (*http.Response, string) {
 	t.Helper()
-	conn, err := net.Dial("tcp", s.addr)
-	require.NoError(t, err)
-	defer conn.Close()
-	_, err = io.WriteString(conn, text)
-	require.NoError(t, err)
+	conn := s.sendRaw(t, text)
 	return readResponseTo(t, conn, method)
 }
 

@@ -38,31 +38,31 @@ type Session struct {
 }
 
 // SetSessionCookie signs the browser in: the reply sets the cookie of a session with an expiry. crossSite means that
-// the page is on another site than the service.
+// the page is on another site than the service. The cookie is Lax, because a browser that returns from the identity
+// provider must send it. For pages of another site, browsers accept and send only cookies with SameSite=None and
+// Secure.
 func (c *Call) SetSessionCookie(value string, expires time.Time, crossSite bool) {
-	c.setCookie(value, crossSite, func(cookie *fasthttp.Cookie) { cookie.SetExpire(expires) })
+	site := fasthttp.CookieSameSiteLaxMode
+	if crossSite {
+		site = fasthttp.CookieSameSiteNoneMode // which makes it Secure
+	}
+	c.setCookie(sessionCookie, value, expires, !c.plainCookies, site)
 }
 
 // ClearSessionCookie signs the browser out: the reply removes its cookie.
-func (c *Call) ClearSessionCookie() {
-	c.setCookie("", c.elsewhere, func(cookie *fasthttp.Cookie) { cookie.SetExpire(fasthttp.CookieExpireDelete) })
-}
+func (c *Call) ClearSessionCookie() { c.SetSessionCookie("", fasthttp.CookieExpireDelete, c.elsewhere) }
 
-// setCookie sets the cookie of the session. It is Lax, because a browser that returns from the identity provider must
-// send it. For pages of another site, browsers accept and send only cookies with SameSite=None and Secure.
-func (c *Call) setCookie(value string, crossSite bool, expire func(*fasthttp.Cookie)) {
+// setCookie sets a cookie that no script can read.
+func (c *Call) setCookie(name, value string, expires time.Time, secure bool, site fasthttp.CookieSameSite) {
 	cookie := fasthttp.AcquireCookie()
 	defer fasthttp.ReleaseCookie(cookie)
-	cookie.SetKey(sessionCookie)
+	cookie.SetKey(name)
 	cookie.SetValue(value)
 	cookie.SetPath("/")
 	cookie.SetHTTPOnly(true)
-	cookie.SetSecure(!c.plainCookies)
-	cookie.SetSameSite(fasthttp.CookieSameSiteLaxMode)
-	if crossSite {
-		cookie.SetSameSite(fasthttp.CookieSameSiteNoneMode) // which makes it Secure
-	}
-	expire(cookie)
+	cookie.SetSecure(secure)
+	cookie.SetSameSite(site)
+	cookie.SetExpire(expires)
 	c.http.Response.Header.SetCookie(cookie)
 	c.SetHeader("Cache-Control", "no-store")
 }
@@ -183,27 +183,12 @@ func fromOperatorsPage(call *Call, e *endpoint) bool {
 	return site == "same-origin" || site == "none" || site == ""
 }
 
-// SetOperatorCookie sets the cookie of an operator's session with an expiry.
+// SetOperatorCookie sets the cookie of an operator's session with an expiry. It is Secure if the page was loaded over
+// TLS, according to Origin.
 func (c *Call) SetOperatorCookie(value string, expires time.Time) {
-	c.setOperatorCookie(value, func(cookie *fasthttp.Cookie) { cookie.SetExpire(expires) })
+	secure := strings.HasPrefix(c.Header("Origin"), "https://")
+	c.setCookie(OperatorCookie, value, expires, secure, fasthttp.CookieSameSiteStrictMode)
 }
 
 // ClearOperatorCookie removes the cookie of an operator's session.
-func (c *Call) ClearOperatorCookie() {
-	c.setOperatorCookie("", func(cookie *fasthttp.Cookie) { cookie.SetExpire(fasthttp.CookieExpireDelete) })
-}
-
-// setOperatorCookie sets the cookie. It is Secure if the page was loaded over TLS, according to Origin.
-func (c *Call) setOperatorCookie(value string, expire func(*fasthttp.Cookie)) {
-	cookie := fasthttp.AcquireCookie()
-	defer fasthttp.ReleaseCookie(cookie)
-	cookie.SetKey(OperatorCookie)
-	cookie.SetValue(value)
-	cookie.SetPath("/")
-	cookie.SetHTTPOnly(true)
-	cookie.SetSecure(strings.HasPrefix(c.Header("Origin"), "https://"))
-	cookie.SetSameSite(fasthttp.CookieSameSiteStrictMode)
-	expire(cookie)
-	c.http.Response.Header.SetCookie(cookie)
-	c.SetHeader("Cache-Control", "no-store")
-}
+func (c *Call) ClearOperatorCookie() { c.SetOperatorCookie("", fasthttp.CookieExpireDelete) }

@@ -271,8 +271,7 @@ func TestScriptsOfAllowedOriginsMayUseTheSession(t *testing.T) {
 }
 
 func TestWrongCredentialsAreLimitedWithoutBlockingOthers(t *testing.T) {
-	limiter, err := rates.New(rates.Limits{Failures: 1})
-	require.NoError(t, err)
+	limiter := rates.New(rates.Limits{Failures: 1})
 	s := start(t, web.Config{
 		Rates: limiter, Sessions: &browsers{}, Origins: []string{friend},
 		Proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},

@@ -64,6 +64,17 @@ func authenticated(ctx context.Context, conn *web.Conn) error {
 	return echo(ctx, conn)
 }
 
+// sendRaw sends a request as it is, on a new connection.
+func (s *site) sendRaw(t testing.TB, request string) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", s.addr)
+	require.NoError(t, err)
+	t.Cleanup(func() { conn.Close() })
+	_, err = io.WriteString(conn, request)
+	require.NoError(t, err)
+	return conn
+}
+
 // dial opens a socket with pairs of headers.
 func (s *site) dial(t testing.TB, headers ...string) *websocket.Conn {
 	t.Helper()
@@ -394,11 +405,8 @@ func TestTheEndOfTheClientEndsTheHandler(t *testing.T) {
 func TestAnEarlyDisconnectionLeavesNothingBehind(t *testing.T) {
 	s := sockets(t, web.Limits{}, echo)
 	for range 50 {
-		conn, err := net.Dial("tcp", s.addr)
-		require.NoError(t, err)
-		_, err = io.WriteString(conn, "GET /socket HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
+		conn := s.sendRaw(t, "GET /socket HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
 			"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
-		require.NoError(t, err)
 		require.NoError(t, conn.(*net.TCPConn).SetLinger(0))
 		conn.Close()
 	}

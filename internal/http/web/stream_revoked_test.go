@@ -3,7 +3,6 @@ package web_test
 import (
 	"context"
 	"io"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -50,13 +49,9 @@ func TestARevokedKeyEndsItsStreams(t *testing.T) {
 				ended <- context.Cause(ctx)
 				return err
 			})
-			conn, err := net.Dial("tcp", s.addr)
-			require.NoError(t, err)
-			defer conn.Close()
-			_, err = io.WriteString(conn, streamRequest)
-			require.NoError(t, err)
+			conn := s.sendRaw(t, streamRequest)
 			reader := newReader(conn)
-			_, err = reader.Peek(1)
+			_, err := reader.Peek(1)
 			require.NoError(t, err)
 
 			// when its key is revoked
@@ -86,12 +81,8 @@ func TestARevokedKeyEndsAnUnreadStream(t *testing.T) {
 			}
 		}
 	})
-	conn, err := net.Dial("tcp", s.addr)
-	require.NoError(t, err)
-	defer conn.Close()
-	_, err = io.WriteString(conn, streamRequest)
-	require.NoError(t, err)
-	_, err = newReader(conn).Peek(1)
+	conn := s.sendRaw(t, streamRequest)
+	_, err := newReader(conn).Peek(1)
 	require.NoError(t, err)
 	r.end("key…")
 	require.Error(t, <-ended)

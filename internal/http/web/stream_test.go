@@ -78,11 +78,7 @@ func TestEveryWriteIsAChunk(t *testing.T) {
 		}
 		return nil
 	})
-	conn, err := net.Dial("tcp", s.addr)
-	require.NoError(t, err)
-	defer conn.Close()
-	_, err = io.WriteString(conn, "GET /stream HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-	require.NoError(t, err)
+	conn := s.sendRaw(t, "GET /stream HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
 	all, err := io.ReadAll(conn)
 	require.NoError(t, err)
 	_, body, found := bytes.Cut(all, []byte("\r\n\r\n"))
@@ -152,11 +148,7 @@ func TestAStalledReaderIsCut(t *testing.T) {
 			}
 		}
 	})
-	conn, err := net.Dial("tcp", s.addr)
-	require.NoError(t, err)
-	defer conn.Close()
-	_, err = io.WriteString(conn, "GET /stream HTTP/1.1\r\nHost: x\r\n\r\n")
-	require.NoError(t, err)
+	s.sendRaw(t, "GET /stream HTTP/1.1\r\nHost: x\r\n\r\n")
 	require.Error(t, <-ended, "the writer gets no error")
 	require.Less(t, written.Load(), int64(64<<20), "the writer is not blocked")
 }
@@ -197,12 +189,8 @@ func TestAStreamIsBounded(t *testing.T) {
 func TestHeadDoesNotStartAStream(t *testing.T) {
 	var started atomic.Bool
 	s := streaming(t, web.Limits{}, func(context.Context, io.Writer) error { started.Store(true); return nil })
-	conn, err := net.Dial("tcp", s.addr)
-	require.NoError(t, err)
-	defer conn.Close()
-	_, err = io.WriteString(conn, "HEAD /stream HTTP/1.1\r\nHost: x\r\n\r\nGET /ok HTTP/1.1\r\nHost: x\r\nConnection: "+
+	conn := s.sendRaw(t, "HEAD /stream HTTP/1.1\r\nHost: x\r\n\r\nGET /ok HTTP/1.1\r\nHost: x\r\nConnection: "+
 		"close\r\n\r\n")
-	require.NoError(t, err)
 	all, err := io.ReadAll(conn)
 	require.NoError(t, err)
 	head, next, found := strings.Cut(string(all), "\r\n\r\n")

@@ -81,10 +81,9 @@ func (h *house) APIKey(_ context.Context, key string) (web.Principal, error) {
 func newHouse(t testing.TB, change ...func(*web.Config)) *house {
 	t.Helper()
 	h := &house{t: t, World: commandstest.New(t), keys: map[string]string{}, voices: speech.SystemVoices{}}
-	var err error
-	h.ledger, err = ledger.New(h.Journal, h.Accounts, time.Now, 10*time.Minute)
-	require.NoError(t, err)
+	h.ledger = ledger.New(h.Journal, h.Accounts, time.Now, 10*time.Minute)
 	t.Cleanup(h.ledger.Close)
+	var err error
 	h.engines, err = worker.Open(worker.Config{Command: workertest.Command(speechworker), Size: 2,
 		Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)

@@ -42,6 +42,31 @@ func (r request) bind(t testing.TB, target any) ([]bind.Item, error) {
 	})
 }
 
+// requireBound checks the bound input, or the places of all errors.
+func requireBound[In any](t *testing.T, r request, want In, wrong []string) {
+	t.Helper()
+	var got In
+	items, err := r.bind(t, &got)
+	require.NoError(t, err)
+	require.Equal(t, wrong, places(items))
+	if wrong == nil {
+		require.Equal(t, want, got)
+	}
+}
+
+// queryOf parses a query.
+func queryOf(t *testing.T, text string) url.Values {
+	t.Helper()
+	query, err := url.ParseQuery(text)
+	require.NoError(t, err)
+	return query
+}
+
+// fieldOf returns the type of an input with one field.
+func fieldOf[T any](tag reflect.StructTag) reflect.Type {
+	return reflect.StructOf([]reflect.StructField{{Name: "F", Type: reflect.TypeFor[T](), Tag: tag}})
+}
+
 // places lists "type loc" of the items.
 func places(items []bind.Item) []string {
 	var out []string
@@ -123,27 +148,17 @@ func TestQueries(t *testing.T) {
 			[]string{`string_unicode ["query","owner",1]`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			query, err := url.ParseQuery(c.query)
-			require.NoError(t, err)
-			var got inputs
-			items, err := request{query: query}.bind(t, &got)
-			require.NoError(t, err)
-			require.Equal(t, c.wrong, places(items))
-			if c.wrong == nil {
-				require.Equal(t, c.want, got)
-			}
+			requireBound(t, request{query: queryOf(t, c.query)}, c.want, c.wrong)
 		})
 	}
 }
 
 // A voice is a text, or an object that contains it.
 func TestAnObjectMayReplaceItsText(t *testing.T) {
-	type request struct {
+	type inputs struct {
 		Voice string `body:"voice" required:"true" maxlen:"4" member:"id"`
 		Plain string `body:"plain"`
 	}
-	plan, err := bind.Compile(reflect.TypeFor[request]())
-	require.NoError(t, err)
 	for body, wrong := range map[string][]string{
 		`{"voice":"leah"}`:                       nil,
 		`{"voice":{"id":"leah","more":[1]}}`:     nil,
@@ -154,14 +169,7 @@ func TestAnObjectMayReplaceItsText(t *testing.T) {
 		`{"voice":["leah"]}`:                     {`string_type ["body","voice"]`},
 		`{"voice":"leah","plain":{"id":"leah"}}`: {`string_type ["body","plain"]`},
 	} {
-		var got request
-		items, err := plan.Bind(reflect.ValueOf(&got).Elem(), &bind.Request{ContentType: "application/json",
-			Body: []byte(body)})
-		require.NoError(t, err)
-		require.Equal(t, wrong, places(items), body)
-		if wrong == nil {
-			require.Equal(t, request{Voice: "leah"}, got, body)
-		}
+		t.Run(body, func(t *testing.T) { requireBound(t, request{body: body}, inputs{Voice: "leah"}, wrong) })
 	}
 }
 
@@ -247,13 +255,7 @@ func TestBodies(t *testing.T) {
 			with(func(s *speech) { s.Text = "5%25 %zz" }), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var got speech
-			items, err := request{contentType: c.contentType, body: c.body, forms: true}.bind(t, &got)
-			require.NoError(t, err)
-			require.Equal(t, c.wrong, places(items))
-			if c.wrong == nil {
-				require.Equal(t, c.want, got)
-			}
+			requireBound(t, request{contentType: c.contentType, body: c.body, forms: true}, c.want, c.wrong)
 		})
 	}
 }
@@ -332,13 +334,7 @@ func TestMultipart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			contentType, body := multipartBody(t, c.parts...)
-			var got upload
-			items, err := request{contentType: contentType, body: body, forms: true}.bind(t, &got)
-			require.NoError(t, err)
-			require.Equal(t, c.wrong, places(items))
-			if c.wrong == nil {
-				require.Equal(t, c.want, got)
-			}
+			requireBound(t, request{contentType: contentType, body: body, forms: true}, c.want, c.wrong)
 		})
 	}
 }
@@ -471,15 +467,7 @@ func TestTextUnmarshalers(t *testing.T) {
 		"given a number, then no string": {"", `{"other":3}`, inputs{}, []string{`string_type ["body","other"]`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			query, err := url.ParseQuery(c.query)
-			require.NoError(t, err)
-			var got inputs
-			items, err := request{query: query, body: c.body}.bind(t, &got)
-			require.NoError(t, err)
-			require.Equal(t, c.wrong, places(items))
-			if c.wrong == nil {
-				require.Equal(t, c.want, got)
-			}
+			requireBound(t, request{query: queryOf(t, c.query), body: c.body}, c.want, c.wrong)
 		})
 	}
 }
@@ -492,9 +480,7 @@ func TestSeveralValuesOfASet(t *testing.T) {
 		"owner=me": nil, "owner=system,me": nil, "owner=": {`literal_error ["query","owner"]`},
 		"owner=me,you": {`literal_error ["query","owner"]`},
 	} {
-		query, err := url.ParseQuery(text)
-		require.NoError(t, err)
-		items, err := request{query: query}.bind(t, &inputs{})
+		items, err := request{query: queryOf(t, text)}.bind(t, &inputs{})
 		require.NoError(t, err)
 		require.Equal(t, wrong, places(items), text)
 	}
@@ -514,9 +500,7 @@ func TestAnInputIsRequiredUnlessAnotherIsGiven(t *testing.T) {
 		"state=s&error=e": nil,
 		"state=s&code=c":  nil,
 	} {
-		query, err := url.ParseQuery(text)
-		require.NoError(t, err)
-		items, err := request{query: query}.bind(t, &inputs{})
+		items, err := request{query: queryOf(t, text)}.bind(t, &inputs{})
 		require.NoError(t, err)
 		require.Equal(t, wrong, places(items), text)
 	}
@@ -542,81 +526,40 @@ func TestALateCheckNamesTheSourceOfItsInput(t *testing.T) {
 }
 
 func TestWrongTagsAreErrorsAtStart(t *testing.T) {
-	for name, in := range map[string]any{
-		"no source": struct{ F string }{},
-		"two sources": struct {
-			F string `query:"f" body:"f"`
-		}{},
-		"an unknown tag": struct {
-			F string `query:"f" maxlenn:"3"`
-		}{},
-		"an unreadable tag": reflect.New(reflect.StructOf([]reflect.StructField{{Name: "F", Type: reflect.TypeFor[string](),
-			Tag: `query:f`}})).Elem().Interface(),
-		"not exported": struct {
+	for name, in := range map[string]reflect.Type{
+		"no source":         fieldOf[string](``),
+		"two sources":       fieldOf[string](`query:"f" body:"f"`),
+		"an unknown tag":    fieldOf[string](`query:"f" maxlenn:"3"`),
+		"an unreadable tag": fieldOf[string](`query:f`),
+		"not exported": reflect.TypeFor[struct {
 			f string `query:"f"`
-		}{},
-		"an invalid type": struct {
-			F complex128 `query:"f"`
-		}{},
-		"bounds on a text": struct {
-			F string `query:"f" ge:"1"`
-		}{},
-		"an invalid bound": struct {
-			F int `query:"f" ge:"one"`
-		}{},
-		"a length of a number": struct {
-			F int `query:"f" maxlen:"1"`
-		}{},
-		"a bad pattern": struct {
-			F string `query:"f" pattern:"("`
-		}{},
-		"a bad default": struct {
-			F int `query:"f" default:"one"`
-		}{},
-		"a default out of range": struct {
-			F int `query:"f" default:"3" le:"2"`
-		}{},
-		"a default outside": struct {
-			F string `query:"f" default:"c" literal:"a,b"`
-		}{},
-		"required and default": struct {
-			F int `query:"f" default:"3" required:"true"`
-		}{},
-		"required what": struct {
-			F int `query:"f" required:"yes"`
-		}{},
-		"two sets": struct {
-			F string `query:"f" enum:"a" literal:"a"`
-		}{},
-		"an enum of no numbers": struct {
-			F int `query:"f" enum:"a"`
-		}{},
-		"a member of a number": struct {
-			F int `body:"f" member:"id"`
-		}{},
-		"a member in a query": struct {
-			F string `query:"f" member:"id"`
-		}{},
-		"a synonym of nothing": struct {
-			F string `query:"f" enum:"a" synonyms:"b=c"`
-		}{},
-		"a file in a query": struct {
-			F bind.File `query:"f"`
-		}{},
-		"raw and fields": struct {
+		}](),
+		"an invalid type":        fieldOf[complex128](`query:"f"`),
+		"bounds on a text":       fieldOf[string](`query:"f" ge:"1"`),
+		"an invalid bound":       fieldOf[int](`query:"f" ge:"one"`),
+		"a length of a number":   fieldOf[int](`query:"f" maxlen:"1"`),
+		"a bad pattern":          fieldOf[string](`query:"f" pattern:"("`),
+		"a bad default":          fieldOf[int](`query:"f" default:"one"`),
+		"a default out of range": fieldOf[int](`query:"f" default:"3" le:"2"`),
+		"a default outside":      fieldOf[string](`query:"f" default:"c" literal:"a,b"`),
+		"required and default":   fieldOf[int](`query:"f" default:"3" required:"true"`),
+		"required what":          fieldOf[int](`query:"f" required:"yes"`),
+		"two sets":               fieldOf[string](`query:"f" enum:"a" literal:"a"`),
+		"an enum of no numbers":  fieldOf[int](`query:"f" enum:"a"`),
+		"a member of a number":   fieldOf[int](`body:"f" member:"id"`),
+		"a member in a query":    fieldOf[string](`query:"f" member:"id"`),
+		"a synonym of nothing":   fieldOf[string](`query:"f" enum:"a" synonyms:"b=c"`),
+		"a file in a query":      fieldOf[bind.File](`query:"f"`),
+		"raw and fields": reflect.TypeFor[struct {
 			F []byte `raw:"body"`
 			G string `body:"g"`
-		}{},
-		"raw into a text": struct {
-			F string `raw:"body"`
-		}{},
-		"bytes from a query": struct {
-			F []byte `query:"f"`
-		}{},
-		"not a struct": "text",
+		}](),
+		"raw into a text":    fieldOf[string](`raw:"body"`),
+		"bytes from a query": fieldOf[[]byte](`query:"f"`),
+		"not a struct":       reflect.TypeFor[string](),
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := bind.Compile(reflect.TypeOf(in))
+			_, err := bind.Compile(in)
 			require.Error(t, err)
 		})
 	}
