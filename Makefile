@@ -139,6 +139,7 @@ bench: deps build ## run the benchmarks and print a table of their targets (BENC
 	@echo "load average: $$(cut -d ' ' -f 1-3 /proc/loadavg) on $$(nproc) cores"
 	@export RECITAL_TEST_VOICE="$${RECITAL_TEST_VOICE-$$(deploy/voices.sh package joe)}"; \
 	export RECITAL_TEST_KOKORO="$${RECITAL_TEST_KOKORO-$$(deploy/voices.sh package heart)}"; \
+	export RECITAL_TEST_ACTIVITY="$${RECITAL_TEST_ACTIVITY-$$(deploy/voices.sh activity)}"; \
 	set -- -p 1 -bench "$$RECITAL_BENCH" -benchtime $(BENCH_TIME) -timeout 60m; \
 	[ "$$RECITAL_BENCH" != quick ] || set -- -p 1 -bench . -benchtime 100ms -short; \
 	$(GO) run ./internal/testing/benchtest/table $(GO) test -run '^$$' -vet off -benchmem "$$@" $(call folders_with,^func Benchmark)

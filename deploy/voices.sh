@@ -6,11 +6,13 @@
 #   voices.sh describe VOICE...       prints what is fetched, its size and its licence
 #   voices.sh install FROM VOICE...   does it; from the folder FROM, unless that is empty, without a network
 #   voices.sh package VOICE           fetches one, and prints the folder of its package
+#   voices.sh activity                fetches the model that hears speech, and prints its path
 set -eu
 cd "$(dirname "$0")/.."
 
 data=${RECITAL_DATA_DIR:-.recital}
 runtime=$data/onnxruntime/libonnxruntime.so
+activity=$data/onnxruntime/silero_vad.onnx
 jenny=github.com/amitybell/piper-voice-jenny
 
 fail() {
@@ -31,6 +33,11 @@ files() {
 # is_kokoro MANIFEST: reports whether a voice speaks with the model of Kokoro, which several voices share.
 is_kokoro() {
 	files "$1" | grep -q styles
+}
+
+# has_activity: beside a library of its own, the operator puts the model, too.
+has_activity() {
+	[ -n "${RECITAL_ONNXRUNTIME:-}" ] || [ -e "$activity" ]
 }
 
 sum() {
@@ -60,6 +67,9 @@ describe() {
 	echo "make voices fetches, with pinned hashes:"
 	has_runtime || echo "
   ONNX Runtime 1.23.2, from PyPI, 17 MB
+    licence  MIT"
+	has_activity || echo "
+  Silero's voice activity model, which tells speech in recordings from other sounds, from PyPI, 6 MB
     licence  MIT"
 	for voice in "$@"; do
 		manifest=deploy/voices/$voice.json
@@ -115,6 +125,15 @@ fetch_runtime() {
 	cp "$work"/onnxruntime/onnxruntime/LICENSE "$work"/onnxruntime/onnxruntime/ThirdPartyNotices.txt "$data/onnxruntime"
 	cp "$work"/onnxruntime/onnxruntime/capi/libonnxruntime.so.1.23.2 "$runtime.new"
 	mv "$runtime.new" "$runtime"
+}
+
+fetch_activity() {
+	file=$(wheel silero-vad 'silero_vad-6.2.0-*.whl')
+	python3 -m zipfile -e "$file" "$work/silero"
+	mkdir -p "$data/onnxruntime"
+	cp "$work"/silero/silero_vad-6.2.0.dist-info/licenses/LICENSE "$data/onnxruntime/LICENSE.silero"
+	cp "$work/silero/silero_vad/data/silero_vad.onnx" "$activity.new"
+	mv "$activity.new" "$activity"
 }
 
 fetch_joe() {
@@ -208,9 +227,16 @@ if [ "$1" = package ]; then
 	echo "$folder"
 	exit 0
 fi
+if [ "$1" = activity ]; then
+	from=""
+	[ -e "$activity" ] || fetch_activity
+	echo "$(cd "$data" && pwd)/onnxruntime/${activity##*/}"
+	exit 0
+fi
 from=${2:+$(cd "$2" && pwd)}
 shift 2
 has_runtime || fetch_runtime
+has_activity || fetch_activity
 for voice in "$@"; do
 	folder=$data/packages/$voice
 	if is_installed "deploy/voices/$voice.json"; then

@@ -15,15 +15,17 @@ import (
 	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech/neural"
 	"github.com/recital-tts/recital/internal/speech/neural/ort"
+	"github.com/recital-tts/recital/internal/speech/neural/silero"
 	"github.com/recital-tts/recital/internal/speech/voicepack"
 )
 
 const usage = `usage: neuralworker --runtime LIBRARY --phonemes SPEECHWORKER FOLDER
+       neuralworker --runtime LIBRARY --activity MODEL
        neuralworker --version
 
 recitald starts it; frames go over standard input and output. FOLDER has a voice: voice.onnx, voice.onnx.json
 and, if its model speaks with several styles, voice.styles.bin. Jobs may name a folder beside it, of a voice with
-the same model.
+the same model. With MODEL, Silero's, it hears how much of a recording is speech.
 
 `
 
@@ -39,6 +41,7 @@ func run(args []string) int {
 	}
 	library := flags.String("runtime", "", "the shared library of ONNX Runtime, an absolute path")
 	speechworker := flags.String("phonemes", "", "the path of the speechworker binary")
+	activity := flags.String("activity", "", "the path of Silero's model of voice activity")
 	version := flags.Bool("version", false, "print the version")
 	if err := flags.Parse(args); err != nil {
 		return 2
@@ -47,11 +50,15 @@ func run(args []string) int {
 		fmt.Println("neuralworker", release.Build())
 		return 0
 	}
-	if flags.NArg() != 1 || *library == "" || *speechworker == "" {
+	job := func() error { return serve(*library, flags.Arg(0), *speechworker) }
+	switch {
+	case *library != "" && *activity != "" && flags.NArg() == 0:
+		job = func() error { return listen(*library, *activity) }
+	case *library == "" || *speechworker == "" || flags.NArg() != 1:
 		flags.Usage()
 		return 2
 	}
-	if err := serve(*library, flags.Arg(0), *speechworker); err != nil {
+	if err := job(); err != nil {
 		fmt.Fprintf(os.Stderr, "neuralworker: %v\n", err)
 		return 1
 	}
@@ -83,4 +90,15 @@ func serve(library, folder, speechworker string) error {
 		return errors.Join(err, neural.Refuse(workers.NewWriter(os.Stdout), err))
 	}
 	return neural.Serve(os.Stdin, os.Stdout, voices, workers.Command{Path: speechworker, Args: []string{"phonemes"}})
+}
+
+// listenerMemory bounds the memory of a process that hears a recording, in bytes. It takes a tenth.
+const listenerMemory = 512 << 20
+
+// listen hears one recording.
+func listen(library, model string) error {
+	if err := errors.Join(confine.Memory(listenerMemory), ort.Open(library)); err != nil {
+		return err
+	}
+	return silero.Serve(os.Stdin, os.Stdout, model)
 }

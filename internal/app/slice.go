@@ -46,6 +46,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/generations"
 	"github.com/recital-tts/recital/internal/speech/installed"
 	"github.com/recital-tts/recital/internal/speech/japanese/reader"
+	"github.com/recital-tts/recital/internal/speech/precheck"
 	"github.com/recital-tts/recital/internal/speech/wordtimes"
 	"github.com/recital-tts/recital/internal/speech/worker"
 	openalerts "github.com/recital-tts/recital/readapi/alerts"
@@ -270,6 +271,7 @@ type workerParts struct {
 	catalogue *speech.Catalogue
 	encoders  audio.Encoders
 	decoder   *decode.Pool // of uploads
+	listener  precheck.Listener
 }
 
 // providerParts are the external providers.

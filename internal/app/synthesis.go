@@ -24,6 +24,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio/decode"
 	"github.com/recital-tts/recital/internal/speech/installed"
 	"github.com/recital-tts/recital/internal/speech/japanese/reader"
+	"github.com/recital-tts/recital/internal/speech/precheck/silero"
 	"github.com/recital-tts/recital/internal/speech/wordtimes"
 	"github.com/recital-tts/recital/internal/speech/worker"
 	readapi "github.com/recital-tts/recital/readapi/synthesis"
@@ -111,6 +112,7 @@ func (a *App) startWorkers(context.Context) error {
 		Memory: int64(a.cfg.NeuralMemory) * mib, Japanese: a.japanese, Logger: a.log,
 	})
 	a.onClose("the installed voices", a.installed.CloseAll)
+	a.listener = &silero.Listener{Runtime: a.onnxRuntime(), Speechworker: binary, Logger: a.log}
 	a.speaker = speech.NewSpeaker(a.engines).WithSecondEngine(a.second).WithJapanese(a.japanese).WithInstalled(a.installed)
 	a.encoders = audio.NewEncoders(a.codecs)
 	a.decoder = decode.NewPool(decode.Config{Command: command("decode"), Logger: a.log})

@@ -56,7 +56,7 @@ func voicesSlice(core *coreParts, stores *storeParts, workers *workerParts, shar
 			}
 			create := writeapi.Creator{Voices: shared.voices, Shower: shower, ReadModels: core.projector, MaxUpload: maxUpload}
 			prechecker := writeapi.Prechecker{
-				Checker: &classic.Checker{Decoder: workers.decoder, Longest: longestChecked},
+				Checker: &classic.Checker{Decoder: workers.decoder, Longest: longestChecked, Listener: workers.listener},
 				Places:  quota.New(int64(runtime.NumCPU()), 1), MaxUpload: maxUpload,
 			}
 			return service{

@@ -2,6 +2,7 @@ package acousticstest
 
 import (
 	"context"
+	"encoding/binary"
 
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/audio"
@@ -58,4 +59,19 @@ func Others(all []Utterance, u Utterance) (others [][]int16) {
 		}
 	}
 	return others[:min(len(others), 12)]
+}
+
+// WAV returns a file of the utterance.
+func (u Utterance) WAV() []byte {
+	le, size := binary.LittleEndian, 2*len(u.Samples)
+	wav := le.AppendUint32([]byte("RIFF"), uint32(36+size))
+	wav = le.AppendUint32(append(wav, "WAVEfmt "...), 16)
+	wav = le.AppendUint16(le.AppendUint16(wav, 1), 1)
+	wav = le.AppendUint32(le.AppendUint32(wav, uint32(u.Rate)), uint32(2*u.Rate))
+	wav = le.AppendUint16(le.AppendUint16(wav, 2), 16)
+	wav = le.AppendUint32(append(wav, "data"...), uint32(size))
+	for _, s := range u.Samples {
+		wav = le.AppendUint16(wav, uint16(s))
+	}
+	return wav
 }

@@ -5,6 +5,7 @@ package classic
 import (
 	"context"
 	"fmt"
+	"io"
 	"math"
 	"time"
 
@@ -18,8 +19,9 @@ const rate = 16000
 
 // Checker implements precheck.Checker. It is safe for concurrent use. Each check takes up to 50 MiB of memory.
 type Checker struct {
-	Decoder audio.Decoder
-	Longest time.Duration // of a recording
+	Decoder  audio.Decoder
+	Longest  time.Duration     // of a recording
+	Listener precheck.Listener // nil for none
 }
 
 var _ precheck.Checker = (*Checker)(nil)
@@ -27,15 +29,38 @@ var _ precheck.Checker = (*Checker)(nil)
 // Check implements precheck.Checker. The recording is measured while it is decoded, and not stored.
 func (c *Checker) Check(ctx context.Context, upload audio.Upload) (precheck.Result, error) {
 	analyser := acoustics.New(acoustics.Config{Rate: rate})
+	hearing := c.listen(ctx)
 	limits := audio.DecodeLimits{Rate: rate, Longest: c.Longest}
-	if _, err := c.Decoder.Decode(ctx, upload, analyser, limits); err != nil {
+	_, err := c.Decoder.Decode(ctx, upload, io.MultiWriter(analyser, hearing), limits)
+	share, heard := hearing.Speech()
+	if err != nil {
 		return precheck.Result{}, fmt.Errorf("checking an upload: %w", err)
 	}
 	report, _ := analyser.Finish()
+	if heard && share*report.Seconds < leastHeard*report.Speech {
+		report = acoustics.Report{Seconds: report.Seconds}
+	}
 	return precheck.Result{
 		DNSMOS: Score(report), Start: report.Start, End: report.End, Warning: warning(report),
 	}, nil
 }
+
+// leastHeard is the share of what was measured as speech that a listener has to hear as speech, too. It hears 88 % or more
+// of a sentence in any noise at 5 dB, and nothing in music and in the sounds of machines and animals.
+const leastHeard = 0.25
+
+func (c *Checker) listen(ctx context.Context) precheck.Hearing {
+	if c.Listener == nil {
+		return deaf{io.Discard}
+	}
+	return c.Listener.Listen(ctx)
+}
+
+// deaf is a hearing without a listener.
+type deaf struct{ io.Writer }
+
+// Speech implements precheck.Hearing.
+func (deaf) Speech() (share float64, heard bool) { return 0, false }
 
 // leastSNR is the measured ratio of speech to noise in dB below which noise reduction also removes speech.
 const leastSNR = 9.0

@@ -2,7 +2,6 @@ package classic_test
 
 import (
 	"bytes"
-	"encoding/binary"
 	"math"
 	"testing"
 	"time"
@@ -105,19 +104,7 @@ func open() *classic.Checker {
 }
 
 // file returns a recording as a WAV file.
-func file(u acousticstest.Utterance) *bytes.Reader {
-	le, size := binary.LittleEndian, 2*len(u.Samples)
-	wav := le.AppendUint32([]byte("RIFF"), uint32(36+size))
-	wav = le.AppendUint32(append(wav, "WAVEfmt "...), 16)
-	wav = le.AppendUint16(le.AppendUint16(wav, 1), 1)
-	wav = le.AppendUint32(le.AppendUint32(wav, uint32(u.Rate)), uint32(2*u.Rate))
-	wav = le.AppendUint16(le.AppendUint16(wav, 2), 16)
-	wav = le.AppendUint32(append(wav, "data"...), uint32(size))
-	for _, s := range u.Samples {
-		wav = le.AppendUint16(wav, uint16(s))
-	}
-	return bytes.NewReader(wav)
-}
+func file(u acousticstest.Utterance) *bytes.Reader { return bytes.NewReader(u.WAV()) }
 
 func utterance(t *testing.T) acousticstest.Utterance {
 	engine, err := worker.Open(worker.Config{Command: workertest.Command(speechworker)})
