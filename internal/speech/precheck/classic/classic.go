@@ -45,8 +45,8 @@ func (c *Checker) Check(ctx context.Context, upload audio.Upload) (precheck.Resu
 	}, nil
 }
 
-// leastHeard is the share of what was measured as speech that a listener has to hear as speech, too. It hears 88 % or more
-// of a sentence in any noise at 5 dB, and nothing in music and in the sounds of machines and animals.
+// leastHeard is the share of what was measured as speech that a listener has to hear as speech, too. It hears 80 % or
+// more of a sentence in any noise at 5 dB, and next to nothing in music and in the sounds of machines and animals.
 const leastHeard = 0.25
 
 func (c *Checker) listen(ctx context.Context) precheck.Hearing {

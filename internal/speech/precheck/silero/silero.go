@@ -20,8 +20,8 @@ const ModelFile = "silero_vad.onnx"
 // timeout bounds the time for a recording. The model takes 3 ms of processor time for a second.
 const timeout = 2 * time.Minute
 
-// Listener implements precheck.Listener. It hears nothing while one of its files is missing. They may be installed while
-// recitald runs.
+// Listener implements precheck.Listener. It hears nothing while one of its files is missing, and they may be installed
+// while recitald runs.
 type Listener struct {
 	Runtime      string // the path of ONNX Runtime's library
 	Speechworker string // the binary; the neuralworker is in the same folder
