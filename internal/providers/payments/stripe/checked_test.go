@@ -9,7 +9,9 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -23,8 +25,8 @@ import (
 // that it refuses; its answers mean nothing.
 type requestChecker struct {
 	command *exec.Cmd
+	folder  string // of its sockets
 	ended   chan struct{}
-	url     string
 	client  *http.Client
 }
 
@@ -35,20 +37,21 @@ func startMock() (*requestChecker, error) {
 	if err != nil {
 		return nil, err
 	}
-	address, err := freeAddress()
+	folder, err := os.MkdirTemp("", "stripe-mock-") // no other process can take a socket in it, unlike a free port
 	if err != nil {
 		return nil, err
 	}
-	// Without an address for HTTPS it would listen on a default port in all networks.
-	command := exec.Command(path, "-http-addr", address, "-https-addr", "127.0.0.1:0")
-	m := &requestChecker{
-		command: command, ended: make(chan struct{}), url: "http://" + address,
-		client: &http.Client{Transport: &http.Transport{}},
-	}
+	socket := filepath.Join(folder, "http")
+	command := exec.Command(path, "-http-unix", socket, "-https-unix", filepath.Join(folder, "https"))
+	m := &requestChecker{command: command, folder: folder, ended: make(chan struct{}), client: &http.Client{
+		Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", socket)
+		}},
+	}}
 	var output bytes.Buffer
 	command.Stdout, command.Stderr = &output, &output
 	if err := command.Start(); err != nil {
-		return nil, fmt.Errorf("starting stripe-mock: %w", err)
+		return nil, errors.Join(fmt.Errorf("starting stripe-mock: %w", err), os.RemoveAll(folder))
 	}
 	go func() {
 		_ = command.Wait() // it is killed
@@ -79,14 +82,6 @@ func build() (string, error) {
 	return strings.TrimSpace(string(path)), nil
 }
 
-func freeAddress() (string, error) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return ln.Addr().String(), ln.Close()
-}
-
 func (m *requestChecker) awaitAnswer() error {
 	deadline := time.Now().Add(time.Minute)
 	for time.Now().Before(deadline) {
@@ -103,14 +98,12 @@ func (m *requestChecker) awaitAnswer() error {
 	return errors.New("stripe-mock does not answer")
 }
 
-// URL returns its address.
-func (m *requestChecker) URL() string { return m.url }
-
 // Stop ends stripe-mock.
 func (m *requestChecker) Stop() {
 	_ = m.command.Process.Kill() // it has ended
 	<-m.ended
 	m.client.CloseIdleConnections()
+	_ = os.RemoveAll(m.folder)
 }
 
 // Checked returns the address of a server that forwards requests to url and checks each one. The test fails if one is
@@ -141,7 +134,7 @@ func (m *requestChecker) ask(
 ) (status int, answer []byte, err error) {
 	// stripe-mock is older than the library and does not know its version.
 	body = bytes.Replace(body, []byte("api_version="+stripe.APIVersion), []byte("api_version=2025-09-30.clover"), 1)
-	request, err := http.NewRequestWithContext(ctx, method, m.url+path, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, method, "http://stripe-mock"+path, bytes.NewReader(body))
 	if err != nil {
 		return 0, nil, err
 	}
