@@ -24,22 +24,29 @@ import torch
 from distillmos import ConvTransformerSQAModel
 from faster_whisper import WhisperModel
 from resemblyzer import VoiceEncoder
-from transformers.models.whisper.english_normalizer import EnglishTextNormalizer
+from transformers.models.whisper.english_normalizer import BasicTextNormalizer, EnglishTextNormalizer
 
 RATE = 16000  # Hz, at which all judges hear
 RESAMPLES = 10000
 GIVEN = 40  # recordings that a clone is made of, none of them of what is spoken
+# The folders of a person's prompts, and the languages in which the voices say them.
+PEOPLE = {
+    "en": ("en_US_f_Allison", "en-US"), "es": ("es_MX_f_Allison", "es"), "fr": ("fr_CA_f_June", "fr-FR"),
+    "it": ("it_IT_m_Carlo", "it"),
+}
 
 
-def prompts(root, count):
+def prompts(root, count, language):
     """Returns texts and recordings of a person, evenly over the alphabet of their names."""
-    sounds = pathlib.Path(root, "usr/share/asterisk/sounds/en_US_f_Allison")
-    with gzip.open(pathlib.Path(root, "usr/share/doc/asterisk-core-sounds-en/core-sounds-en.txt.gz"), "rt") as lines:
+    sounds = pathlib.Path(root, "usr/share/asterisk/sounds", PEOPLE[language][0])
+    listed = pathlib.Path(root, f"usr/share/doc/asterisk-core-sounds-{language}/core-sounds-{language}.txt.gz")
+    with gzip.open(listed, "rt") as lines:
         texts = dict(line.strip().split(": ", 1) for line in lines if ": " in line and not line.startswith(";"))
     usable = [
         (name, " ".join(text.split()), sounds / f"{name}.g722")
         for name, text in sorted(texts.items())
-        if 30 <= len(text) <= 140 and text.endswith(".") and not re.search(r"[\[(<*#;0-9]", text)
+        if 30 <= len(text) <= 140 and (text.endswith(".") or language != "en")
+        and not re.search(r"[\[(<*#;0-9]", text)
     ]
     usable = [prompt for prompt in usable if prompt[2].exists()]
     return [usable[i * len(usable) // count] for i in range(min(count, len(usable)))]
@@ -55,8 +62,9 @@ def samples(path):
 class Recital:
     """A recitald, by its data folder."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, language):
         self.folder = folder
+        self.language = language
         self.address = "http://" + json.loads(pathlib.Path(folder, "addresses").read_text())["public"]
         self.key = pathlib.Path(folder, "dev-api-key").read_text().strip()
 
@@ -79,10 +87,14 @@ class Recital:
         """Returns the names of what speaks by what asks for it: both engines, and the installed voices."""
         command = ["bin/recitalctl", "--data-dir", self.folder, "voices", "list", "--format", "json"]
         listed = subprocess.check_output(command)
-        installed = {v["name"]: {"voice": v["id"]} for v in json.loads(listed)["voices"]}
+        installed = {
+            v["name"]: {"voice": v["id"]} for v in json.loads(listed)["voices"]
+            if any(language.startswith(self.language) for language in v["languages"])
+        }
         engines = {
             f"{engine} ({voice})": {"voice": voice, "model": model}
             for engine, model in (("espeak-ng", "aurora"), ("flite", "blizzard")) for voice in ("leah", "morgan")
+            if engine != "flite" or self.language == "en"
         }
         return engines | installed
 
@@ -98,7 +110,7 @@ class Recital:
 
     def say(self, text, voice, path):
         if not path.exists():
-            order = {"text": text, "language": "en-US", "format": "wav", "sample_rate": 24000, "seed": 1, **voice}
+            order = {"text": text, "language": PEOPLE[self.language][1], "format": "wav", "sample_rate": 24000, "seed": 1, **voice}
             audio = self.ask("/v1/ai/speech/bytes", json.dumps(order).encode())
             path.parent.mkdir(parents=True, exist_ok=True)
             path.with_suffix(".part").write_bytes(audio)
@@ -107,17 +119,19 @@ class Recital:
 
 
 class Judges:
-    def __init__(self, folder):
+    def __init__(self, folder, language):
+        self.language = language
         torch.set_num_threads(1)
         self.whisper = WhisperModel(str(whisper(folder)), device="cpu", compute_type="int8", cpu_threads=1)
-        self.plain = EnglishTextNormalizer({})
+        # The prompts of other languages lack some of their accents.
+        self.plain = EnglishTextNormalizer({}) if language == "en" else BasicTextNormalizer(remove_diacritics=True)
         self.distillmos = ConvTransformerSQAModel().eval()
         self.encoder = VoiceEncoder("cpu", verbose=False)
 
     def hear(self, text, audio):
         """Returns what they think of a sentence."""
-        heard, _ = self.whisper.transcribe(audio, language="en", temperature=0, without_timestamps=True,
-                                           condition_on_previous_text=False)
+        heard, _ = self.whisper.transcribe(audio, language=self.language, temperature=0,
+                                           without_timestamps=True, condition_on_previous_text=False)
         words = jiwer.process_words(self.plain(text), self.plain(" ".join(s.text for s in heard)))
         errors = words.substitutions + words.deletions + words.insertions
         with torch.no_grad():
@@ -167,18 +181,19 @@ def main():
     flags.add_argument("--data", default=os.environ.get("RECITAL_DATA_DIR", ".recital"), help="recitald's data folder")
     flags.add_argument("--root", default="/", help="where Debian's prompts are")
     flags.add_argument("--audio", required=True, help="folder for what is heard; what is there is not spoken again")
+    flags.add_argument("--language", default="en", choices=PEOPLE)
     flags.add_argument("--count", type=int, default=100, help="sentences")
     flags.add_argument("--only", default="", help="regular expression for names of voices")
     flags = flags.parse_args()
-    folder, service = pathlib.Path(flags.audio), Recital(flags.data)
-    spoken, judges = prompts(flags.root, flags.count), Judges(folder)
-    given = [p for p in prompts(flags.root, 2 * flags.count) if p not in spoken][:GIVEN]
+    folder, service = pathlib.Path(flags.audio), Recital(flags.data, flags.language)
+    spoken, judges = prompts(flags.root, flags.count, flags.language), Judges(folder, flags.language)
+    given = [p for p in prompts(flags.root, 2 * flags.count, flags.language) if p not in spoken][:GIVEN]
     person = np.mean([judges.encoder.embed_utterance(samples(path)) for _, _, path in given], axis=0)
     person /= np.linalg.norm(person)
 
     print("| voice | sentences | wrong words, % | DistillMOS | likeness to the person |\n|---|---|---|---|---|")
     # Clones may be made of installed voices where the language is known.
-    clones = {"clone of the person": b"en-US", "clone by a system voice": b""}
+    clones = {"clone of the person": b"en-US", "clone by a system voice": b""} if flags.language == "en" else {}
     for name, voice in ({"a person": None} | dict.fromkeys(clones) | service.voices()).items():
         if not re.search(flags.only, name):
             continue
