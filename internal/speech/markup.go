@@ -130,6 +130,7 @@ func (m *markup) steer(job *Job, r Request) {
 	if len(job.Phrases) == 0 {
 		job.Phrases = []Phrase{OwnPhrase(utf8.RuneCountInString(m.text))}
 	}
+	job.Raised = m.style.Pitch
 	for i := range job.Phrases {
 		p := &job.Phrases[i]
 		p.Pitch = round(clamp(p.Pitch+m.style.Pitch, -MaxPitch, MaxPitch))
@@ -204,7 +205,11 @@ func (s steered) Speak(ctx context.Context, job Job) (Utterance, error) {
 	}
 	r := s.request
 	r.Language, r.Voice = job.Language, job.Voice
-	return s.speaker.engineFor(r).Speak(ctx, job)
+	engine := s.speaker.engineFor(r)
+	if _, found := s.speaker.installedEngine(r); found { // which does not know the pitch of phrases
+		engine = moving{engine, Moved{Pitch: math.Exp2(job.Raised / 12), Pace: 1}}
+	}
+	return engine.Speak(ctx, job)
 }
 
 // passageOfMarkup are runs in one style without a pause between them, which are segmented as one text.

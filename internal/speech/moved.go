@@ -39,8 +39,9 @@ func (i Installed) IsClone() bool {
 		within(m.Pace, MinTimbrePace, MaxTimbrePace)
 }
 
-// moving is the engine of an installed voice for a clone of it. The voice speaks slower by the factor of its pitch, and
-// its samples are played faster by the same factor, so that words keep their length.
+// moving is the engine of an installed voice at another pitch and pace, for a clone of it or because markup asks for
+// that. The voice speaks slower by the factor of its pitch, and its samples are played faster by the same factor, so
+// that words keep their length.
 type moving struct {
 	Engine
 	moved Moved

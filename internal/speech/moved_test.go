@@ -106,3 +106,35 @@ func TestACloneWithoutItsInstalledVoice(t *testing.T) {
 		require.True(t, slices.Equal(want[c.language].pcm, w.pcm), c.language)
 	}
 }
+
+// tuneless is an engine that does not know the pitch of phrases, as neural voices do not.
+type tuneless struct{ speech.Engine }
+
+func (u tuneless) Speak(ctx context.Context, job speech.Job) (speech.Utterance, error) {
+	job.Phrases = slices.Clone(job.Phrases)
+	for i := range job.Phrases {
+		job.Phrases[i].Pitch, job.Phrases[i].Range = 0, 1
+	}
+	return u.Engine.Speak(ctx, job)
+}
+
+func TestMarkupMovesThePitchOfAnInstalledVoice(t *testing.T) {
+	const sentence = "The birds were singing all morning long."
+	pool := openPool(t, 2)
+	speaker := speech.NewSpeaker(pool).WithInstalled(installed{tuneless{pool}, map[string]string{"1": "leah"}})
+	ask := func(pitch string) whole {
+		r := markedUp(t, `<speak><prosody pitch="`+pitch+`">`+sentence+`</prosody></speak>`)
+		r.Voice, r.Language = cloneOf("1", 1, 1), "en-us"
+		w, warning := readAll(t, speaker, r)
+		require.Empty(t, warning)
+		requireTimings(t, sentence, w.timings, float64(len(w.pcm)/2)/float64(pool.SampleRate()))
+		return w
+	}
+	own := ask("+0st")
+	pitch := enginetest.MedianPitch(own.pcm, pool.SampleRate())
+	for semitones, asked := range map[float64]string{-5: "-5st", 2: "+2st", 7: "+7st"} {
+		w := ask(asked)
+		require.InDelta(t, semitones, enginetest.MedianPitch(w.pcm, pool.SampleRate())-pitch, 0.4, asked)
+		require.InEpsilon(t, len(own.pcm), len(w.pcm), 0.05, "it lasts as long")
+	}
+}

@@ -29,6 +29,9 @@ type Job struct {
 	// Phrases describe how the parts of the text are spoken, in order. Without any, the voice speaks in its own way. Each
 	// phrase ends like a clause. Their code points add up to the text's.
 	Phrases []Phrase
+	// Raised is the part of the phrases' pitch that markup asks for, in semitones. An engine that does not know the pitch
+	// of phrases is moved by it.
+	Raised float64
 	// Readings are the parts of the text with a given reading, in order. They are used only by the front end.
 	Readings []Reading
 	// Sounds are the parts of the text that are in the International Phonetic Alphabet, in order. The front end sets them.
