@@ -158,9 +158,9 @@ loudness: deps build ## measure how loud the engines are, and write the gains th
 loudness-report: deps build ## print how loud the voices are, by engine and language
 	@$(REPORT) loudness
 
-neural-report: deps build ## have judges that are no part of this hear the voices of the recitald that runs here (AUDIO=folder: keep what they hear)
+neural-report: deps build ## have judges that are no part of this hear the voices of the recitald that runs here (AUDIO=folder: keep what they hear; SPEAKS=fr)
 	@deploy/deps.sh judges
-	@internal/speech/reporttest/judges/judge.sh --audio "$(or $(AUDIO),$$(mktemp -d))"
+	@internal/speech/reporttest/judges/judge.sh --audio "$(or $(AUDIO),$$(mktemp -d))" --language "$(or $(SPEAKS),en)"
 
 precheck-report: deps build ## print what the precheck finds in recordings whose noise is known
 	@$(REPORT) precheck
