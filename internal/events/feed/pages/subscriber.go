@@ -34,7 +34,7 @@ type Config struct {
 	// It may be nil.
 	Ahead func([]eventlog.Decoded) any
 
-	// ResendAfter is the pause before a refused message (Nack) is sent again; 0 means 10 ms.
+	// ResendAfter is the pause before a refused message (Nack) is sent again; 0 means 100 ms.
 	ResendAfter time.Duration
 
 	Logger *slog.Logger // nil discards
@@ -47,7 +47,7 @@ func (c *Config) setDefaults() {
 	if c.Decode == nil {
 		c.Decode = func(r eventlog.Recorded) eventlog.Decoded { return eventlog.Decoded{Recorded: r} }
 	}
-	c.ResendAfter = cmp.Or(c.ResendAfter, 10*time.Millisecond)
+	c.ResendAfter = cmp.Or(c.ResendAfter, 100*time.Millisecond)
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
