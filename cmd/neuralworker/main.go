@@ -65,8 +65,8 @@ func run(args []string) int {
 	return 0
 }
 
-// mostMemory bounds the memory of the process, as a multiple of what the voice takes once it is loaded. There are
-// several copies of the model before.
+// mostMemory bounds the memory of the process, as a multiple of a loaded voice's: loading needs several copies of the
+// model.
 const mostMemory = 6
 
 // load loads the model of a folder, and returns the memory that only loading took to the system.

@@ -72,7 +72,7 @@ func succeeds(t *testing.T, environment []string, args ...string) ran {
 	return got
 }
 
-// opens opens an account, and returns what the command printed for programs.
+// opens opens an account and returns the output of the command in JSON.
 func opens(t *testing.T, environment []string, args ...string) (opened adminapi.OpenResponse) {
 	t.Helper()
 	got := succeeds(t, environment, append([]string{"accounts", "create", "--format", "json"}, args...)...)

@@ -23,7 +23,7 @@ var unitKeys = [][2]string{
 	{"min", "duration-minute"}, {"", "duration-hour"}, {"", "duration-second"},
 }
 
-// currencies are those that are read in every language, and after them the languages' own.
+// currencies are read in every language, and ownCurrencies in their own.
 var (
 	currencies    = []string{"EUR", "USD", "GBP", "JPY"}
 	ownCurrencies = map[string]string{
@@ -91,7 +91,7 @@ func writeCounted(modules, language, target string) error {
 	return os.WriteFile(target, []byte(out.String()), 0o644)
 }
 
-// dropNested leaves out what is no pattern.
+// dropNested removes the objects from units, which keeps their patterns.
 func dropNested(content json.RawMessage) json.RawMessage {
 	var all map[string]map[string]json.RawMessage
 	if json.Unmarshal(content, &all) != nil {
