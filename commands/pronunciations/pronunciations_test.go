@@ -1,7 +1,9 @@
 package pronunciations_test
 
 import (
+	"context"
 	"fmt"
+	"iter"
 	"sync"
 	"testing"
 
@@ -13,6 +15,8 @@ import (
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/pronunciation"
 	"github.com/recital-tts/recital/internal/access/keyring/memkeys"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog/memlog"
 	"github.com/recital-tts/recital/internal/speech"
 )
 
@@ -104,6 +108,50 @@ func TestAListEndsWithItsAccount(t *testing.T) {
 	require.Equal(t, domain.Unauthenticated, domain.CodeOf(err))
 	_, _, err = one.Set(t.Context(), "a1", said, commandstest.Operator())
 	require.Equal(t, domain.Unauthenticated, domain.CodeOf(err))
+}
+
+// countedLog counts the events that are read of streams.
+type countedLog struct {
+	eventlog.Log
+	read int
+}
+
+func (l *countedLog) count(events iter.Seq2[eventlog.Recorded, error]) iter.Seq2[eventlog.Recorded, error] {
+	return func(yield func(eventlog.Recorded, error) bool) {
+		for event, err := range events {
+			if l.read++; !yield(event, err) {
+				return
+			}
+		}
+	}
+}
+
+func (l *countedLog) ReadStream(ctx context.Context, stream string, from uint64) iter.Seq2[eventlog.Recorded, error] {
+	return l.count(l.Log.ReadStream(ctx, stream, from))
+}
+
+func (l *countedLog) ReadStreamBackwards(ctx context.Context, stream string) iter.Seq2[eventlog.Recorded, error] {
+	return l.count(l.Log.ReadStreamBackwards(ctx, stream))
+}
+
+// A client may change a long list often, so that a change reads at most the newest event.
+func TestAChangeReadsNoLongList(t *testing.T) {
+	log := &countedLog{Log: memlog.New()}
+	w := commandstest.NewOn(t, log)
+	lists := pronunciations.New(w.Journal, memkeys.New(), w.Clock.Now)
+	log.read = 0
+	for i := range 50 {
+		said := speech.Pronunciation{Word: fmt.Sprint("word", i), Spoken: "x"}
+		entry, _, err := lists.Set(t.Context(), "a1", said, commandstest.Operator())
+		require.NoError(t, err)
+		if i%2 == 0 {
+			_, err = lists.Remove(t.Context(), "a1", entry.ID, commandstest.Operator())
+			require.NoError(t, err)
+		}
+		_, err = lists.Remove(t.Context(), "a1", "another", commandstest.Operator())
+		require.Equal(t, domain.NotFound, domain.CodeOf(err))
+	}
+	require.LessOrEqual(t, log.read, 125, "one for each command")
 }
 
 // The memory is bounded for any number of accounts with long lists, and lists that were dropped are read again.
