@@ -124,14 +124,24 @@ func (p *Pronunciations) read(ctx context.Context, of string, use func(*opened))
 }
 
 // execute executes a command on the list of an account. It reads only events that are newer than the cached list,
-// because a client may change a long list often.
+// because a client may change a long list often. Speech does not wait for it.
 func (p *Pronunciations) execute(
 	ctx context.Context, of string, c command, meta journal.Metadata,
-) (position eventlog.Position, err error) {
-	err = p.open(ctx, of, func(o *opened) (err error) {
-		_, position, err = o.stream.Execute(ctx, c, meta)
-		return err
-	})
+) (eventlog.Position, error) {
+	var stream *journal.Cached[pronunciation.State, pronunciation.Event]
+	copied := func(o *opened) error {
+		stream = o.stream.Copy()
+		return nil
+	}
+	if err := p.open(ctx, of, copied); err != nil {
+		return eventlog.Position{}, err
+	}
+	_, position, err := stream.Execute(ctx, c, meta)
+	kept := func(o *opened) error {
+		o.stream = stream
+		return nil
+	}
+	_ = p.open(ctx, of, kept) // if it fails, the next one reads more
 	return position, err
 }
 
