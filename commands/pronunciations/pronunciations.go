@@ -52,12 +52,25 @@ type Entry struct {
 
 // opened is the list of an account. Its fields are used by the goroutine that holds turn.
 type opened struct {
-	turn    chan struct{}
+	writing turn // of commands, which would conflict with each other otherwise
+	turn    turn
 	stream  *journal.Cached[pronunciation.State, pronunciation.Event]
 	version journal.Version // from which the fields below follow
 	entries []Entry
 	lexicon *speech.Lexicon
 	size    atomic.Int64 // entries
+}
+
+// turn is held by one goroutine at a time.
+type turn chan struct{}
+
+func (t turn) take(ctx context.Context) error {
+	select {
+	case t <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 type command = journal.Decider[pronunciation.State, pronunciation.Event]
@@ -80,30 +93,34 @@ func (p *Pronunciations) Lexicon(ctx context.Context, of string) (lexicon *speec
 	return lexicon, err
 }
 
-// open calls use with the list of an account as it is cached.
-func (p *Pronunciations) open(ctx context.Context, of string, use func(*opened) error) error {
-	o, found := p.opened.Get(of)
-	if !found {
-		o = &opened{turn: make(chan struct{}, 1), stream: journal.NewCached(p.journal, streamOf(of)),
-			version: journal.Version{Revision: eventlog.NoStream}}
-		if known, found, _ := p.opened.PeekOrAdd(of, o); found {
-			o = known
-		}
+// cached returns the list of an account as it is cached.
+func (p *Pronunciations) cached(of string) *opened {
+	if o, found := p.opened.Get(of); found {
+		return o
 	}
-	select {
-	case o.turn <- struct{}{}:
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	o := &opened{writing: make(turn, 1), turn: make(turn, 1), stream: journal.NewCached(p.journal, streamOf(of)),
+		version: journal.Version{Revision: eventlog.NoStream}}
+	if known, found, _ := p.opened.PeekOrAdd(of, o); found {
+		return known
+	}
+	return o
+}
+
+// use calls do with a list in its turn.
+func (p *Pronunciations) use(ctx context.Context, o *opened, do func() error) error {
+	if err := o.turn.take(ctx); err != nil {
+		return err
 	}
 	defer func() { <-o.turn }()
 	defer p.makeRoom()
 	defer func() { o.size.Store(int64(len(o.stream.State().Entries))) }()
-	return use(o)
+	return do()
 }
 
-// read calls use with the list of an account, after it has caught up with the log.
-func (p *Pronunciations) read(ctx context.Context, of string, use func(*opened)) error {
-	return p.open(ctx, of, func(o *opened) error {
+// read calls show with the list of an account, after it has caught up with the log.
+func (p *Pronunciations) read(ctx context.Context, of string, show func(*opened)) error {
+	o := p.cached(of)
+	return p.use(ctx, o, func() error {
 		if err := o.stream.Refresh(ctx); err != nil {
 			return err
 		}
@@ -118,7 +135,7 @@ func (p *Pronunciations) read(ctx context.Context, of string, use func(*opened))
 			}
 			o.entries, o.lexicon, o.version = entries, speech.NewLexicon(words), o.stream.Version()
 		}
-		use(o)
+		show(o)
 		return nil
 	})
 }
@@ -128,20 +145,24 @@ func (p *Pronunciations) read(ctx context.Context, of string, use func(*opened))
 func (p *Pronunciations) execute(
 	ctx context.Context, of string, c command, meta journal.Metadata,
 ) (eventlog.Position, error) {
+	o := p.cached(of)
+	if err := o.writing.take(ctx); err != nil {
+		return eventlog.Position{}, err
+	}
+	defer func() { <-o.writing }()
 	var stream *journal.Cached[pronunciation.State, pronunciation.Event]
-	copied := func(o *opened) error {
+	err := p.use(ctx, o, func() error {
 		stream = o.stream.Copy()
 		return nil
-	}
-	if err := p.open(ctx, of, copied); err != nil {
+	})
+	if err != nil {
 		return eventlog.Position{}, err
 	}
 	_, position, err := stream.Execute(ctx, c, meta)
-	kept := func(o *opened) error {
+	_ = p.use(ctx, o, func() error { // if it fails, the next one reads more
 		o.stream = stream
 		return nil
-	}
-	_ = p.open(ctx, of, kept) // if it fails, the next one reads more
+	})
 	return position, err
 }
 
