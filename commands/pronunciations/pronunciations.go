@@ -52,12 +52,25 @@ type Entry struct {
 
 // opened is the list of an account. Its fields are used by the goroutine that holds turn.
 type opened struct {
-	turn    chan struct{}
+	writing turn // of commands, which would conflict with each other otherwise
+	turn    turn
 	stream  *journal.Cached[pronunciation.State, pronunciation.Event]
 	version journal.Version // from which the fields below follow
 	entries []Entry
 	lexicon *speech.Lexicon
 	size    atomic.Int64 // entries
+}
+
+// turn is held by one goroutine at a time.
+type turn chan struct{}
+
+func (t turn) take(ctx context.Context) error {
+	select {
+	case t <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 type command = journal.Decider[pronunciation.State, pronunciation.Event]
@@ -70,57 +83,87 @@ func streamOf(account string) journal.Stream[pronunciation.State, pronunciation.
 
 // List returns the current list of an account, in the order of addition, and its position in the log.
 func (p *Pronunciations) List(ctx context.Context, of string) (entries []Entry, at eventlog.Position, err error) {
-	err = p.open(ctx, of, func(o *opened) { entries, at = o.entries, o.version.Position })
+	err = p.read(ctx, of, func(o *opened) { entries, at = o.entries, o.version.Position })
 	return entries, at, err
 }
 
 // Lexicon returns the current list of an account, for speaking; nil if it is empty.
 func (p *Pronunciations) Lexicon(ctx context.Context, of string) (lexicon *speech.Lexicon, err error) {
-	err = p.open(ctx, of, func(o *opened) { lexicon = o.lexicon })
+	err = p.read(ctx, of, func(o *opened) { lexicon = o.lexicon })
 	return lexicon, err
 }
 
-// open calls read with the list of an account, after it has caught up with the log.
-func (p *Pronunciations) open(ctx context.Context, of string, read func(*opened)) error {
-	o, found := p.opened.Get(of)
-	if !found {
-		o = &opened{turn: make(chan struct{}, 1), stream: journal.NewCached(p.journal, streamOf(of)),
-			version: journal.Version{Revision: eventlog.NoStream}}
-		if known, found, _ := p.opened.PeekOrAdd(of, o); found {
-			o = known
-		}
+// cached returns the list of an account as it is cached.
+func (p *Pronunciations) cached(of string) *opened {
+	if o, found := p.opened.Get(of); found {
+		return o
 	}
-	select {
-	case o.turn <- struct{}{}:
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	o := &opened{writing: make(turn, 1), turn: make(turn, 1), stream: journal.NewCached(p.journal, streamOf(of)),
+		version: journal.Version{Revision: eventlog.NoStream}}
+	if known, found, _ := p.opened.PeekOrAdd(of, o); found {
+		return known
 	}
-	defer func() { <-o.turn }()
-	if err := o.stream.Refresh(ctx); err != nil {
-		return err
-	}
-	if o.version != o.stream.Version() {
-		if err := p.read(ctx, o); err != nil {
-			return err
-		}
-	}
-	read(o)
-	return nil
+	return o
 }
 
-func (p *Pronunciations) read(ctx context.Context, o *opened) error {
-	entries, err := p.entriesOf(ctx, o.stream.State())
-	if err != nil {
+// use calls do with a list in its turn.
+func (p *Pronunciations) use(ctx context.Context, o *opened, do func() error) error {
+	if err := o.turn.take(ctx); err != nil {
 		return err
 	}
-	words := make([]speech.Pronunciation, len(entries))
-	for i, e := range entries {
-		words[i] = e.Pronunciation
+	defer func() { <-o.turn }()
+	defer p.makeRoom()
+	defer func() { o.size.Store(int64(len(o.stream.State().Entries))) }()
+	return do()
+}
+
+// read calls show with the list of an account, after it has caught up with the log.
+func (p *Pronunciations) read(ctx context.Context, of string, show func(*opened)) error {
+	o := p.cached(of)
+	return p.use(ctx, o, func() error {
+		if err := o.stream.Refresh(ctx); err != nil {
+			return err
+		}
+		if o.version != o.stream.Version() {
+			entries, err := p.entriesOf(ctx, o.stream.State())
+			if err != nil {
+				return err
+			}
+			words := make([]speech.Pronunciation, len(entries))
+			for i, e := range entries {
+				words[i] = e.Pronunciation
+			}
+			o.entries, o.lexicon, o.version = entries, speech.NewLexicon(words), o.stream.Version()
+		}
+		show(o)
+		return nil
+	})
+}
+
+// execute executes a command on the list of an account. It reads only events that are newer than the cached list,
+// because a client may change a long list often. Speech does not wait for it.
+func (p *Pronunciations) execute(
+	ctx context.Context, of string, c command, meta journal.Metadata,
+) (eventlog.Position, error) {
+	o := p.cached(of)
+	if err := o.writing.take(ctx); err != nil {
+		return eventlog.Position{}, err
 	}
-	o.entries, o.lexicon, o.version = entries, speech.NewLexicon(words), o.stream.Version()
-	o.size.Store(int64(len(entries)))
-	p.makeRoom()
-	return nil
+	defer func() { <-o.writing }()
+	var stream *journal.Cached[pronunciation.State, pronunciation.Event]
+	err := p.use(ctx, o, func() error {
+		stream = o.stream.Copy()
+		return nil
+	})
+	if err != nil {
+		return eventlog.Position{}, err
+	}
+	_, position, err := stream.Execute(ctx, c, meta)
+	_ = p.use(ctx, o, func() error { // if it fails, the next one reads more
+		o.stream = stream
+		return nil
+	})
+	return position, err
 }
 
 // makeRoom drops the least recently used lists until the others are within the bound of entries.
@@ -169,25 +212,24 @@ func (p *Pronunciations) Set(
 	}
 	at, entry := p.now().UTC(), Entry{}
 	fresh := uuid.NewString()
-	_, position, err := journal.Execute(ctx, p.journal, streamOf(of),
-		journal.Prepare(func(s pronunciation.State) (command, error) {
-			entries, err := p.entriesOf(ctx, s)
-			if err != nil {
-				return nil, err
+	position, err := p.execute(ctx, of, journal.Prepare(func(s pronunciation.State) (command, error) {
+		entries, err := p.entriesOf(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		entry = Entry{ID: fresh, Pronunciation: said, At: at}
+		set := pronunciation.SetEntry{Account: of, Entry: fresh, At: at}
+		i := slices.IndexFunc(entries, func(e Entry) bool { return e.Word == said.Word && e.Language == said.Language })
+		if i >= 0 {
+			entry.ID, set.Entry = entries[i].ID, entries[i].ID
+			if entries[i].Pronunciation == said {
+				entry = entries[i]
+				return set, nil
 			}
-			entry = Entry{ID: fresh, Pronunciation: said, At: at}
-			set := pronunciation.SetEntry{Account: of, Entry: fresh, At: at}
-			i := slices.IndexFunc(entries, func(e Entry) bool { return e.Word == said.Word && e.Language == said.Language })
-			if i >= 0 {
-				entry.ID, set.Entry = entries[i].ID, entries[i].ID
-				if entries[i].Pronunciation == said {
-					entry = entries[i]
-					return set, nil
-				}
-			}
-			set.Sealed, err = p.seal(ctx, of, entry)
-			return set, err
-		}), origin.Metadata(uuid.New(), at))
+		}
+		set.Sealed, err = p.seal(ctx, of, entry)
+		return set, err
+	}), origin.Metadata(uuid.New(), at))
 	return entry, position, err
 }
 
@@ -215,9 +257,7 @@ func (p *Pronunciations) Remove(
 	ctx context.Context, of, id string, origin journal.Origin,
 ) (eventlog.Position, error) {
 	at := p.now().UTC()
-	_, position, err := journal.Execute(ctx, p.journal, streamOf(of),
-		command(pronunciation.Remove{Entry: id, At: at}), origin.Metadata(uuid.New(), at))
-	return position, err
+	return p.execute(ctx, of, pronunciation.Remove{Entry: id, At: at}, origin.Metadata(uuid.New(), at))
 }
 
 // Forget drops the list of a closed account from the cache. The entries in the log are sealed with its key.

@@ -1,9 +1,13 @@
 package pronunciations_test
 
 import (
+	"context"
 	"fmt"
+	"iter"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -13,6 +17,8 @@ import (
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/pronunciation"
 	"github.com/recital-tts/recital/internal/access/keyring/memkeys"
+	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog/memlog"
 	"github.com/recital-tts/recital/internal/speech"
 )
 
@@ -104,6 +110,76 @@ func TestAListEndsWithItsAccount(t *testing.T) {
 	require.Equal(t, domain.Unauthenticated, domain.CodeOf(err))
 	_, _, err = one.Set(t.Context(), "a1", said, commandstest.Operator())
 	require.Equal(t, domain.Unauthenticated, domain.CodeOf(err))
+}
+
+// countedLog counts the events that are read of streams, and holds appends while hold is locked.
+type countedLog struct {
+	eventlog.Log
+	read atomic.Int64
+	hold sync.Mutex
+}
+
+func (l *countedLog) Append(
+	ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed,
+) (eventlog.Appended, error) {
+	l.hold.Lock()
+	defer l.hold.Unlock()
+	return l.Log.Append(ctx, stream, expected, events)
+}
+
+func (l *countedLog) count(events iter.Seq2[eventlog.Recorded, error]) iter.Seq2[eventlog.Recorded, error] {
+	return func(yield func(eventlog.Recorded, error) bool) {
+		for event, err := range events {
+			if l.read.Add(1); !yield(event, err) {
+				return
+			}
+		}
+	}
+}
+
+func (l *countedLog) ReadStream(ctx context.Context, stream string, from uint64) iter.Seq2[eventlog.Recorded, error] {
+	return l.count(l.Log.ReadStream(ctx, stream, from))
+}
+
+func (l *countedLog) ReadStreamBackwards(ctx context.Context, stream string) iter.Seq2[eventlog.Recorded, error] {
+	return l.count(l.Log.ReadStreamBackwards(ctx, stream))
+}
+
+// A client may change a long list often, so that a change reads at most the newest event.
+func TestAChangeReadsNoLongList(t *testing.T) {
+	log := &countedLog{Log: memlog.New()}
+	w := commandstest.NewOn(t, log)
+	lists := pronunciations.New(w.Journal, memkeys.New(), w.Clock.Now)
+	log.read.Store(0)
+	for i := range 50 {
+		said := speech.Pronunciation{Word: fmt.Sprint("word", i), Spoken: "x"}
+		entry, _, err := lists.Set(t.Context(), "a1", said, commandstest.Operator())
+		require.NoError(t, err)
+		if i%2 == 0 {
+			_, err = lists.Remove(t.Context(), "a1", entry.ID, commandstest.Operator())
+			require.NoError(t, err)
+		}
+		_, err = lists.Remove(t.Context(), "a1", "another", commandstest.Operator())
+		require.Equal(t, domain.NotFound, domain.CodeOf(err))
+	}
+	require.LessOrEqual(t, log.read.Load(), int64(125), "one for each command")
+
+	// and speech does not wait for one
+	log.hold.Lock()
+	changed := make(chan error)
+	go func() {
+		_, _, err := lists.Set(t.Context(), "a1", speech.Pronunciation{Word: "late", Spoken: "x"}, commandstest.Operator())
+		changed <- err
+	}()
+	time.Sleep(10 * time.Millisecond)
+	list, _, err := lists.List(t.Context(), "a1")
+	require.NoError(t, err)
+	require.Len(t, list, 25)
+	log.hold.Unlock()
+	require.NoError(t, <-changed)
+	list, _, err = lists.List(t.Context(), "a1")
+	require.NoError(t, err)
+	require.Len(t, list, 26)
 }
 
 // The memory is bounded for any number of accounts with long lists, and lists that were dropped are read again.

@@ -98,23 +98,32 @@ func problemOf(text string, most int) string {
 	return ""
 }
 
-// speaks reports whether the pronunciation is one for an engine language.
-func (p Pronunciation) speaks(engine string) bool {
-	if p.Language == "" {
-		return true
-	}
-	of, _ := LookupLanguage(p.Language)
-	if strings.Contains(p.Language, "-") {
-		return of == engine
-	}
-	return primarySubtag(of) == primarySubtag(engine)
-}
-
 // Lexicon is a list of pronunciations, for all texts of an account. It is immutable.
 type Lexicon struct {
-	words map[string][]Pronunciation // by the folded word
+	words map[string][]entry // by the folded word
 	// lengths has the lengths in code points of the words that begin with a folded character, the longest first.
 	lengths map[rune][]int
+}
+
+// entry is a pronunciation with its engine language. That is resolved once, because a text may have thousands of places
+// for each of the entries.
+type entry struct {
+	Pronunciation
+	engine  string
+	primary string // of the engine language, if the pronunciation is one for all its regions
+}
+
+func newEntry(p Pronunciation) entry {
+	e := entry{Pronunciation: p}
+	if e.engine, _ = LookupLanguage(p.Language); !strings.Contains(p.Language, "-") {
+		e.primary = primarySubtag(e.engine)
+	}
+	return e
+}
+
+// speaks reports whether the pronunciation is one for an engine language with a primary subtag.
+func (e entry) speaks(engine, primary string) bool {
+	return e.Language == "" || e.engine == engine || e.primary != "" && e.primary == primary
 }
 
 // NewLexicon returns a lexicon of pronunciations in normal form, or nil if there are none.
@@ -122,10 +131,10 @@ func NewLexicon(list []Pronunciation) *Lexicon {
 	if len(list) == 0 {
 		return nil
 	}
-	l := &Lexicon{words: map[string][]Pronunciation{}, lengths: map[rune][]int{}}
+	l := &Lexicon{words: map[string][]entry{}, lengths: map[rune][]int{}}
 	for _, p := range list {
 		word := fold([]rune(p.Word))
-		l.words[string(word)] = append(l.words[string(word)], p)
+		l.words[string(word)] = append(l.words[string(word)], newEntry(p))
 		if n := len(word); !slices.Contains(l.lengths[word[0]], n) {
 			l.lengths[word[0]] = append(l.lengths[word[0]], n)
 		}
@@ -254,9 +263,10 @@ func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r)
 
 // choose returns the best of pronunciations for a word as it is written: one in the same case rather than in another,
 // one for the language rather than for every language.
-func choose(all []Pronunciation, written, language string) (best Pronunciation, ok bool) {
+func choose(all []entry, written, language string) (best Pronunciation, ok bool) {
+	written, primary := oneCased(written), primarySubtag(language)
 	rank := func(p Pronunciation) (r int) {
-		if oneCased(p.Word) == oneCased(written) {
+		if p.Word == written {
 			r += 2
 		}
 		if p.Language != "" {
@@ -265,12 +275,12 @@ func choose(all []Pronunciation, written, language string) (best Pronunciation, 
 		return r
 	}
 	for _, p := range all {
-		if !p.speaks(language) {
+		if !p.speaks(language, primary) {
 			continue
 		}
-		if !ok || cmp.Or(rank(p)-rank(best), strings.Compare(best.Language, p.Language),
+		if !ok || cmp.Or(rank(p.Pronunciation)-rank(best), strings.Compare(best.Language, p.Language),
 			strings.Compare(best.Word, p.Word)) > 0 {
-			best, ok = p, true
+			best, ok = p.Pronunciation, true
 		}
 	}
 	return best, ok
