@@ -131,7 +131,7 @@ func (a *App) listen(
 	if err != nil {
 		return listener{}, err
 	}
-	a.metrics.observeServer(config.Name, server.Stats)
+	a.metrics.scrape(func() []prometheus.Metric { return serverMetrics(config.Name, server.Stats()) })
 	ln, err := net.Listen("tcp", address)
 	if err != nil {
 		return listener{}, fmt.Errorf("listening for the %s server: %w", config.Name, err)
@@ -291,7 +291,7 @@ func (a *App) watchCredentials(context.Context) error {
 	})
 	a.credentials = watcher
 	a.skips.OnChange(watcher.Recheck)
-	a.metrics.registry.MustRegister(credentialMetrics(watcher.Stats)...)
+	a.metrics.scrape(func() []prometheus.Metric { return credentialMetrics(watcher.Stats()) })
 	a.running.Add(lifecycle.Background("the watch for revocations", watcher.Run))
 	return nil
 }
@@ -401,19 +401,13 @@ func (b browsers) use(
 	return next
 }
 
-func credentialMetrics(stats func() credentials.Stats) []prometheus.Collector {
-	cache := statistics[credentials.Stats]{read: stats}
-	return []prometheus.Collector{
-		cache.counter("recital_api_key_cache_hits_total", "API keys and sessions that were found in the cache.",
-			func(s credentials.Stats) float64 { return float64(s.Hits) }),
-		cache.counter("recital_api_key_cache_misses_total", "API keys and sessions that were looked up in the log.",
-			func(s credentials.Stats) float64 { return float64(s.Misses) }),
-		cache.gauge("recital_api_key_cache_keys", "API keys and sessions in the cache.",
-			func(s credentials.Stats) float64 { return float64(s.Cached) }),
-		cache.gauge("recital_revocation_watches", "Open WebSockets and streams that a revocation would end.",
-			func(s credentials.Stats) float64 { return float64(s.Watches) }),
-		cache.gauge("recital_revocation_live",
-			"1 while the log is followed; otherwise each API key and session is looked up in the log.",
-			func(s credentials.Stats) float64 { return oneIf(s.Live) }),
+func credentialMetrics(s credentials.Stats) []prometheus.Metric {
+	return []prometheus.Metric{
+		total("recital_api_key_cache_hits_total", "API keys and sessions that were found in the cache.", s.Hits),
+		total("recital_api_key_cache_misses_total", "API keys and sessions that were looked up in the log.", s.Misses),
+		gauge("recital_api_key_cache_keys", "API keys and sessions in the cache.", s.Cached),
+		gauge("recital_revocation_watches", "Open WebSockets and streams that a revocation would end.", s.Watches),
+		gauge("recital_revocation_live",
+			"1 while the log is followed; otherwise each API key and session is looked up in the log.", oneIf(s.Live)),
 	}
 }

@@ -51,7 +51,7 @@ func (a *App) openPostgres(ctx context.Context) error {
 		return err
 	}
 	a.pool, a.admitPostgres, a.holdPostgres = pool, release, hold
-	a.metrics.observePool(pool)
+	a.metrics.scrape(func() []prometheus.Metric { return poolMetrics(pool.Stat()) })
 	a.onClose("the connections to Postgres", func() error { pool.Close(); return nil })
 	return nil
 }
