@@ -34,7 +34,7 @@ type visit struct {
 	trace    string // the client's own request id, for the log
 	status   int    // for log and metrics; the response's status unless set
 	stream   *streamBody
-	release  func()
+	release  func() // of the disk for an upload; nil for none
 
 	form      *bind.Form // of an upload
 	upload    *upload    // unread; nil for none
@@ -104,11 +104,7 @@ func (s *Server) open(http *fasthttp.RequestCtx) *visit {
 
 // recovered turns a panic into an error.
 func recovered(c *fiber.Ctx) (err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = panicError(cause)
-		}
-	}()
+	defer recoverTo(&err)
 	return c.Next()
 }
 
@@ -304,13 +300,16 @@ func unreadableRequest(err error) answer {
 	return unreadable
 }
 
-// panicError returns an error for a panic. It contains only values of the runtime, because others may include a
-// client's text.
-func panicError(cause any) error {
-	if fault, ok := cause.(runtime.Error); ok {
-		return fmt.Errorf("%w: %w\n%s", errHandlerPanic, fault, debug.Stack())
+// recoverTo is deferred, and replaces the error of its caller by one for a panic. The error contains only values of the
+// runtime, because others may include a client's text.
+func recoverTo(err *error) {
+	switch cause := recover().(type) {
+	case nil:
+	case runtime.Error:
+		*err = fmt.Errorf("%w: %w\n%s", errHandlerPanic, cause, debug.Stack())
+	default:
+		*err = fmt.Errorf("%w with a %T\n%s", errHandlerPanic, cause, debug.Stack())
 	}
-	return fmt.Errorf("%w with a %T\n%s", errHandlerPanic, cause, debug.Stack())
 }
 
 func isContextError(err error) bool {
