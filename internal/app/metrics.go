@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"slices"
 	"strconv"
 	"sync"
@@ -25,6 +24,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/eventnode"
 	"github.com/recital-tts/recital/internal/events/feed"
+	"github.com/recital-tts/recital/internal/http/rates"
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/internal/process/tracing"
 	"github.com/recital-tts/recital/internal/process/tracing/otlp"
@@ -223,43 +223,14 @@ func serverMetrics(name string, s web.Stats) []prometheus.Metric {
 	}
 }
 
-// countedRates counts refused requests.
-type countedRates struct {
-	web.Rates
-	accounts, addresses prometheus.Counter
-}
-
-// countRates returns rates that count refused requests of a server; nil stays nil.
-func (m *metrics) countRates(server string, rates web.Rates) web.Rates {
-	if rates == nil {
-		return nil
+// rateMetrics returns the metrics of requests over their rates.
+func rateMetrics(limiter *rates.Limiter) []prometheus.Metric {
+	const name, help = "recital_http_rates_refused_total", "Requests over the rate of their account, or of their address."
+	accounts, addresses := limiter.Over()
+	return []prometheus.Metric{
+		total(name, help, accounts, "server", "public", "of", "account"),
+		total(name, help, addresses, "server", "public", "of", "address"),
 	}
-	refused := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "recital_http_rates_refused_total", Help: "Requests over the rate of their account, or of their address.",
-		ConstLabels: prometheus.Labels{"server": server},
-	}, []string{"of"})
-	m.registry.MustRegister(refused)
-	return countedRates{
-		Rates: rates, accounts: refused.WithLabelValues("account"), addresses: refused.WithLabelValues("address"),
-	}
-}
-
-// Account implements web.Rates.
-func (r countedRates) Account(id, plan string) bool {
-	permitted := r.Rates.Account(id, plan)
-	if !permitted {
-		r.accounts.Inc()
-	}
-	return permitted
-}
-
-// Address implements web.Rates.
-func (r countedRates) Address(address netip.Addr) bool {
-	permitted := r.Rates.Address(address)
-	if !permitted {
-		r.addresses.Inc()
-	}
-	return permitted
 }
 
 // observeLog registers the outcomes of appends and the silence of the event store.
