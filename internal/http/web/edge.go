@@ -149,7 +149,9 @@ func (s *Server) unmatched(path string) answer {
 	if allow == "" {
 		return answerTo(errNotFound)
 	}
-	return answer{status: fasthttp.StatusMethodNotAllowed, message: "Method Not Allowed", detail: true, allow: allow}
+	return answer{allow: allow, Error: Error{
+		Status: http.StatusMethodNotAllowed, Message: "Method Not Allowed", Detail: true,
+	}}
 }
 
 var errNotFound = &Error{Status: http.StatusNotFound, Message: "Not Found", Detail: true}
@@ -234,7 +236,7 @@ func (s *Server) refuse(v *visit, err error) {
 	}
 	refusal := answerTo(err)
 	if refusal.internal {
-		s.logError(v, "request failed", err, slog.Int("status", refusal.status))
+		s.logError(v, "request failed", err, slog.Int("status", refusal.Status))
 	}
 	s.respond(v, refusal)
 }
@@ -258,8 +260,8 @@ func (s *Server) respond(v *visit, a answer) {
 	if v.Dialect == OpenAI {
 		a = a.forOpenAI()
 	}
-	v.status = a.status
-	status := a.status
+	v.status = a.Status
+	status := a.Status
 	if status == statusClientGone {
 		status = http.StatusServiceUnavailable // the client has gone
 		v.http.SetConnectionClose()
@@ -279,25 +281,22 @@ func (s *Server) respond(v *visit, a answer) {
 
 // unreadable answers requests that fasthttp could not read.
 func (s *Server) unreadable(c *fiber.Ctx, err error) error {
-	s.refuseUnread(c.Context(), nil, unreadableRequest(err))
+	s.refuseUnread(c.Context(), nil, answerTo(unreadableRequest(err)))
 	return nil
 }
 
-func unreadableRequest(err error) answer {
-	unreadable := answer{status: http.StatusBadRequest, message: "The request could not be read"}
-	var known *fiber.Error
-	if !errors.As(err, &known) {
-		return unreadable
+func unreadableRequest(err error) error {
+	known, _ := errors.AsType[*fiber.Error](err)
+	switch {
+	case known == nil:
+	case known.Code == http.StatusRequestEntityTooLarge:
+		return errTooLarge
+	case known.Code == http.StatusRequestHeaderFieldsTooLarge:
+		return &Error{Status: known.Code, Message: "The request's headers are too large"}
+	case known.Code == http.StatusRequestTimeout:
+		return errNotInTime
 	}
-	switch known.Code {
-	case http.StatusRequestEntityTooLarge:
-		return answerTo(errTooLarge)
-	case http.StatusRequestHeaderFieldsTooLarge:
-		return answer{status: known.Code, message: "The request's headers are too large"}
-	case http.StatusRequestTimeout:
-		return answerTo(errNotInTime)
-	}
-	return unreadable
+	return &Error{Status: http.StatusBadRequest, Message: "The request could not be read"}
 }
 
 // recoverTo is deferred, and replaces the error of its caller by one for a panic. The error contains only values of the
