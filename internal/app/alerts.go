@@ -219,10 +219,7 @@ func openAlerts(open func() []alert.Open) prometheus.Collector {
 		source string
 		reason alert.Reason
 	}
-	desc := prometheus.NewDesc("recital_alert_open",
-		"Alerts that are open, as this instance knows. Those of the log are the same on every instance.",
-		[]string{"source", "reason"}, nil)
-	return scraped{[]*prometheus.Desc{desc}, func(show func(*prometheus.Desc, float64, ...string)) {
+	return scraped(func() (all []prometheus.Metric) {
 		counts := map[kind]int{
 			{alert.LogSource, alert.NoAppends}:        0,
 			{alert.LogSource, alert.Unreachable}:      0,
@@ -232,7 +229,10 @@ func openAlerts(open func() []alert.Open) prometheus.Collector {
 			counts[kind{o.Source, o.Reason}]++
 		}
 		for k, n := range counts {
-			show(desc, float64(n), k.source, string(k.reason))
+			all = append(all, gauge("recital_alert_open",
+				"Alerts that are open, as this instance knows. Those of the log are the same on every instance.",
+				n, "source", k.source, "reason", string(k.reason)))
 		}
-	}}
+		return all
+	})
 }

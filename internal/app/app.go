@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/recital-tts/recital/internal/access/credentials"
 	"github.com/recital-tts/recital/internal/access/keyring/pgkeys"
@@ -53,8 +55,8 @@ type App struct {
 
 	seenMu   sync.Mutex
 	seen     seen
-	public   listener
-	admin    listener
+	public   net.Addr
+	admin    net.Addr
 	devKey   string // empty in mode prod, and once it is no longer valid
 	noDevKey string // the reason why it is not valid, and what to do
 
@@ -134,6 +136,7 @@ func (a *App) openSlices(context.Context) error {
 		return err
 	}
 	a.rates = rates.New(limits)
+	a.metrics.scrape(func() []prometheus.Metric { return rateMetrics(a.rates) })
 	a.locks = pglist.NewLeaderLocks(a.pool)
 	a.onClose("the leader locks", a.locks.Close)
 	if a.service, err = openSlices(&a.parts); err != nil {

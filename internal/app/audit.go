@@ -191,21 +191,22 @@ func ofHeads(u commands.Unsigned, interval time.Duration, now time.Time) health.
 
 // headMetrics are gauges of the last head, the same on every instance. They are omitted if the log does not answer.
 func headMetrics(unsigned func(context.Context, int) (commands.Unsigned, error)) prometheus.Collector {
-	desc := func(name, help string) *prometheus.Desc { return prometheus.NewDesc(name, help, nil, nil) }
-	age := desc("recital_audit_head_age_seconds",
-		"Age of the last signed head of the audit chain; 0 before the first.")
-	events := desc("recital_audit_head_events",
-		"Events that the last signed head of the audit chain speaks of; 0 before the first.")
-	waiting := desc("recital_audit_unsigned_age_seconds",
-		"Age of the oldest event that no signed head of the audit chain speaks of; 0 if there is none.")
 	last := newRecent(func(ctx context.Context) (commands.Unsigned, error) { return unsigned(ctx, 1) })
-	return scraped{[]*prometheus.Desc{age, events, waiting}, func(show func(*prometheus.Desc, float64, ...string)) {
-		if u, known := last.get(); known {
-			show(events, float64(u.Head.Count))
-			show(age, ageAt(time.Now(), u.Head.At))
-			show(waiting, ageAt(time.Now(), u.Oldest))
+	return scraped(func() []prometheus.Metric {
+		u, known := last.get()
+		if !known {
+			return nil
 		}
-	}}
+		return []prometheus.Metric{
+			gauge("recital_audit_head_events",
+				"Events that the last signed head of the audit chain speaks of; 0 before the first.", u.Head.Count),
+			gauge("recital_audit_head_age_seconds", "Age of the last signed head of the audit chain; 0 before the first.",
+				ageAt(time.Now(), u.Head.At)),
+			gauge("recital_audit_unsigned_age_seconds",
+				"Age of the oldest event that no signed head of the audit chain speaks of; 0 if there is none.",
+				ageAt(time.Now(), u.Oldest)),
+		}
+	})
 }
 
 // ageAt returns the seconds since a time, or 0 for none. Clocks may differ.

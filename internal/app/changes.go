@@ -30,9 +30,7 @@ func changesSlice(core *coreParts, shared *sharedParts) slice {
 			core.running.Add(lifecycle.Background("telling changes", notifier.Run))
 			read := readapi.API{Changes: notifier}
 			return service{public: read.Routes(), collectors: []prometheus.Collector{
-				prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-					Name: "recital_event_streams", Help: "Open streams of GET /v1/account/events.",
-				}, func() float64 { return float64(notifier.Open()) }),
+				gaugeFunc("recital_event_streams", "Open streams of GET /v1/account/events.", notifier.Open),
 			}}, nil
 		},
 	}

@@ -126,11 +126,11 @@ func (e clipErasure) await(ctx context.Context, account string) error {
 
 // clipsToErase returns a gauge of the clips of closed accounts. It is omitted if Postgres does not answer.
 func clipsToErase(pool *pgxpool.Pool) prometheus.Collector {
-	desc := prometheus.NewDesc("recital_clips_to_erase", "Clips of closed accounts, which are being deleted.", nil, nil)
 	left := newRecent(readapi.Erasures{Pool: pool}.Clips)
-	return scraped{[]*prometheus.Desc{desc}, func(show func(*prometheus.Desc, float64, ...string)) {
+	return scraped(func() (all []prometheus.Metric) {
 		if clips, known := left.get(); known {
-			show(desc, float64(clips))
+			all = append(all, gauge("recital_clips_to_erase", "Clips of closed accounts, which are being deleted.", clips))
 		}
-	}}
+		return all
+	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/recital-tts/recital/commands/alerts"
 	"github.com/recital-tts/recital/commands/journal"
@@ -74,7 +75,7 @@ func (a *App) openNode(config *esdb.Config) error {
 	a.onClose("the event node's socket", remove)
 	node, err := eventnode.Open(eventnode.Config{
 		Dir: folder, Socket: socket, Address: a.cfg.EventNodeAddr, Logger: a.log,
-		Synced: func(took time.Duration) { a.metrics.synced.Observe(took.Seconds()) },
+		Synced: a.metrics.observeSyncs(),
 	})
 	if err != nil {
 		return err
@@ -84,7 +85,7 @@ func (a *App) openNode(config *esdb.Config) error {
 		return node.Err()
 	}})
 	a.nodeStats = node.Stats
-	a.metrics.observeNode(node.Stats)
+	a.metrics.scrape(func() []prometheus.Metric { return nodeMetrics(node.Stats()) })
 	config.Socket = socket
 	return nil
 }

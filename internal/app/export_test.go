@@ -99,7 +99,7 @@ func StoreCertificates(connection string) []certificates.Certificate {
 
 // WatchBlobs returns a probe of a store, and a function that returns since when the store is silent.
 func WatchBlobs(store blobs.Store) (look func(context.Context) error, silent func() (time.Time, bool)) {
-	w := watchBlobs(store, slog.New(slog.DiscardHandler))
+	w := newMetrics(nil).watchBlobs(store, slog.New(slog.DiscardHandler))
 	return w.lookAtBlobs, w.isSilent
 }
 

@@ -2,14 +2,11 @@ package app
 
 import (
 	"context"
-	"fmt"
-	"maps"
+	"math"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
 
 	"github.com/recital-tts/recital/commands/synthesis"
 	"github.com/recital-tts/recital/internal/events/feed"
@@ -40,20 +37,39 @@ type figuresReply struct {
 	Figures []figure `json:"figures" doc:"Those of the last hour, the oldest first."`
 }
 
-// figures remembers the last hour of some metrics.
+// figures counts what this instance does, and remembers the counts of the last hour.
 type figures struct {
-	from     *prometheus.Registry // with only these metrics, so that reading them queries neither Postgres nor the log
 	overview *recent[feed.Overview]
 
-	mu   sync.Mutex
-	last totals
-	kept []figure
+	mu         sync.Mutex
+	current    figure
+	firstAudio []float64 // in seconds
+	kept       []figure
 }
 
-func newFigures(m *metrics) *figures {
-	f := &figures{from: prometheus.NewRegistry(), overview: m.projections.overview}
-	f.from.MustRegister(m.requests, m.speech.ended, m.speech.characters, m.speech.firstAudio)
-	return f
+func newFigures(overview *recent[feed.Overview]) *figures { return &figures{overview: overview} }
+
+// countRequest counts a request to the public address.
+func (f *figures) countRequest(o web.Observation) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.current.Requests++
+	if o.Status >= http.StatusInternalServerError {
+		f.current.Errors++
+	}
+}
+
+func (f *figures) countSynthesis(o synthesis.Observation) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.current.Syntheses++
+	f.current.Characters += int64(o.Characters)
+	if o.Outcome == synthesis.Failed {
+		f.current.Failures++
+	}
+	if o.FirstAudio > 0 {
+		f.firstAudio = append(f.firstAudio, o.FirstAudio.Seconds())
+	}
 }
 
 func (f *figures) route() web.Route {
@@ -68,29 +84,25 @@ func (f *figures) route() web.Route {
 
 func (f *figures) job() job {
 	return job{name: "the figures of the last hour", every: figureEvery, run: func(context.Context) error {
-		return f.note(time.Now().UTC())
+		f.note(time.Now().UTC())
+		return nil
 	}}
 }
 
 // note ends an interval.
-func (f *figures) note(now time.Time) error {
-	families, err := f.from.Gather()
-	if err != nil {
-		return fmt.Errorf("gathering metrics: %w", err)
-	}
+func (f *figures) note(now time.Time) {
 	overview, _ := f.overview.get() // which has no generations while it is unknown
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	all := totalsOf(families)
-	figure := all.since(f.last, now)
-	figure.Lag = longestLag(overview.Generations, func(g feed.Generation) bool { return g.Live })
-	figure.LagBuilt = longestLag(overview.Generations, func(g feed.Generation) bool {
+	f.current.At = now
+	f.current.FirstAudio, f.current.SlowAudio = quantile(f.firstAudio, 0.5), quantile(f.firstAudio, 0.95)
+	f.current.Lag = longestLag(overview.Generations, func(g feed.Generation) bool { return g.Live })
+	f.current.LagBuilt = longestLag(overview.Generations, func(g feed.Generation) bool {
 		return g.State == feed.GenerationBuilding
 	})
-	f.kept = append(f.kept, figure)
+	f.kept = append(f.kept, f.current)
 	f.kept = f.kept[max(0, len(f.kept)-figuresKept):]
-	f.last = all
-	return nil
+	f.current, f.firstAudio = figure{}, nil
 }
 
 // longestLag returns the longest lag of the selected generations, in seconds, or nil if there are none.
@@ -103,78 +115,15 @@ func longestLag(generations []feed.Generation, is func(feed.Generation) bool) (l
 	return longest
 }
 
-// totals are counts since the start.
-type totals struct {
-	requests, errors                uint64
-	syntheses, failures, characters float64
-	firstAudio                      uint64
-	within                          map[float64]uint64 // syntheses by the time to their first audio in seconds
-}
-
-func totalsOf(families []*dto.MetricFamily) totals {
-	t := totals{within: map[float64]uint64{}}
-	for _, family := range families {
-		for _, m := range family.GetMetric() {
-			t.add(family.GetName(), m)
-		}
-	}
-	return t
-}
-
-func (t *totals) add(name string, m *dto.Metric) {
-	switch name {
-	case "recital_http_request_duration_seconds":
-		if labelOf(m, "server") == "public" {
-			t.requests += m.GetHistogram().GetSampleCount()
-		}
-		if labelOf(m, "server") == "public" && labelOf(m, "status") >= "500" {
-			t.errors += m.GetHistogram().GetSampleCount()
-		}
-	case "recital_speech_syntheses_total":
-		t.syntheses += m.GetCounter().GetValue()
-		if labelOf(m, "outcome") == string(synthesis.Failed) {
-			t.failures += m.GetCounter().GetValue()
-		}
-	case "recital_speech_characters_total":
-		t.characters += m.GetCounter().GetValue()
-	case "recital_speech_first_audio_seconds":
-		t.firstAudio += m.GetHistogram().GetSampleCount()
-		for _, bucket := range m.GetHistogram().GetBucket() {
-			t.within[bucket.GetUpperBound()] += bucket.GetCumulativeCount()
-		}
-	}
-}
-
-func labelOf(m *dto.Metric, name string) string {
-	for _, label := range m.GetLabel() {
-		if label.GetName() == name {
-			return label.GetValue()
-		}
-	}
-	return ""
-}
-
-func (t totals) since(last totals, now time.Time) figure {
-	return figure{
-		At: now, Requests: int64(t.requests - last.requests), Errors: int64(t.errors - last.errors),
-		Syntheses: int64(t.syntheses - last.syntheses), Failures: int64(t.failures - last.failures),
-		Characters: int64(t.characters - last.characters),
-		FirstAudio: t.firstAudioWithin(last, 0.5), SlowAudio: t.firstAudioWithin(last, 0.95),
-	}
-}
-
-// firstAudioWithin returns the bound of the histogram within which a share of the syntheses had their first audio, or
-// nil without any. Times beyond the last bound count as the last bound.
-func (t totals) firstAudioWithin(last totals, share float64) *float64 {
-	count := float64(t.firstAudio - last.firstAudio)
-	if count == 0 {
+// quantile returns the bound of the histogram within which a share of the syntheses had their first audio, or nil
+// without any. Times beyond the last bound count as the last bound.
+func quantile(seconds []float64, share float64) *float64 {
+	if len(seconds) == 0 {
 		return nil
 	}
-	bounds := slices.Sorted(maps.Keys(t.within))
-	for _, bound := range bounds {
-		if float64(t.within[bound]-last.within[bound]) >= share*count {
-			return &bound
-		}
-	}
-	return &bounds[len(bounds)-1]
+	slices.Sort(seconds)
+	rank := int(math.Ceil(share * float64(len(seconds))))
+	bounds := firstAudioBounds()
+	i, _ := slices.BinarySearch(bounds, seconds[rank-1])
+	return &bounds[min(i, len(bounds)-1)]
 }

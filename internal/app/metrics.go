@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/netip"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/common/expfmt"
 
 	"github.com/recital-tts/recital/commands/journal"
@@ -23,6 +24,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/eventnode"
 	"github.com/recital-tts/recital/internal/events/feed"
+	"github.com/recital-tts/recital/internal/http/rates"
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/internal/process/tracing"
 	"github.com/recital-tts/recital/internal/process/tracing/otlp"
@@ -31,11 +33,12 @@ import (
 // metrics are the metrics of this instance. Labels never have values from clients.
 type metrics struct {
 	registry *prometheus.Registry
+	figures  *figures
 	requests *prometheus.HistogramVec
 	aborted  *prometheus.CounterVec
 	sent     *prometheus.CounterVec
-	pages    prometheus.Histogram
-	delay    prometheus.Histogram
+	pages    prometheus.Observer
+	delay    prometheus.Observer
 	alerts   *prometheus.CounterVec
 
 	commands  *prometheus.HistogramVec
@@ -43,7 +46,6 @@ type metrics struct {
 	unsealed  prometheus.Counter
 	appends   *prometheus.HistogramVec
 	appended  prometheus.Counter
-	synced    prometheus.Histogram
 	speech    *speechMetrics
 	providers *prometheus.HistogramVec
 
@@ -51,47 +53,47 @@ type metrics struct {
 }
 
 func newMetrics(overview func(context.Context) (feed.Overview, error)) *metrics {
+	m := &metrics{registry: prometheus.NewRegistry(), projections: newProjectionMetrics(overview)}
 	route := []string{"server", "route", "method"}
-	m := &metrics{
-		registry: prometheus.NewRegistry(),
-		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "recital_http_request_duration_seconds", Help: "Duration of requests, streams until their end.",
-			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 18),
-		}, append(route, "status")),
-		aborted: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "recital_http_streams_aborted_total", Help: "Streams that were cut."}, route),
-		sent: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "recital_http_response_bytes_total", Help: "Bytes of bodies that were sent."}, route),
-		pages: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "recital_projection_page_seconds", Help: "Time from a page's arrival to its commit.",
-			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 14)}),
-		delay: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name:    "recital_projection_delay_seconds",
-			Help:    "Time from an event's record in the log to its commit in the read models.",
-			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 18)}),
-		alerts: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "recital_alerts_total", Help: "Times that this instance has raised an alert."}, []string{"source", "reason"}),
-		commands: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "recital_command_duration_seconds", Help: "Duration of commands, from their load to their append.",
-			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 14)}, []string{"command", "outcome"}),
-		conflicts: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "recital_command_conflicts_total",
-			Help: "Times that a command was decided again because its stream had moved."}, []string{"command"}),
-		unsealed: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "recital_command_addresses_lost_total",
-			Help: "Commands whose client's address is not in the log, because the keyring did not answer."}),
-		projections: newProjectionMetrics(overview),
-		speech:      newSpeechMetrics(),
-		providers:   newProviderMetrics(),
-		synced:      newSyncMetrics(),
-	}
-	m.appends, m.appended = newAppendMetrics()
-	m.registry.MustRegister(m.requests, m.aborted, m.sent, m.pages, m.delay, m.alerts, m.commands, m.conflicts,
-		m.unsealed, m.projections,
-		m.speech.firstAudio, m.speech.ended, m.speech.characters, m.providers,
-		collectors.NewGoCollector(), collectors.NewBuildInfoCollector(),
+	m.requests = m.histogram("recital_http_request_duration_seconds", "Duration of requests, streams until their end.",
+		doubled(0.0005, 18), append(route, "status")...)
+	m.aborted = m.counter("recital_http_streams_aborted_total", "Streams that were cut.", route...)
+	m.sent = m.counter("recital_http_response_bytes_total", "Bytes of bodies that were sent.", route...)
+	m.pages = m.histogram("recital_projection_page_seconds", "Time from a page's arrival to its commit.",
+		doubled(0.0005, 14)).WithLabelValues()
+	m.delay = m.histogram("recital_projection_delay_seconds",
+		"Time from an event's record in the log to its commit in the read models.", doubled(0.0005, 18)).WithLabelValues()
+	m.alerts = m.counter("recital_alerts_total", "Times that this instance has raised an alert.", "source", "reason")
+	m.commands = m.histogram("recital_command_duration_seconds", "Duration of commands, from their load to their append.",
+		doubled(0.0005, 14), "command", "outcome")
+	m.conflicts = m.counter("recital_command_conflicts_total",
+		"Times that a command was decided again because its stream had moved.", "command")
+	m.unsealed = m.counter("recital_command_addresses_lost_total",
+		"Commands whose client's address is not in the log, because the keyring did not answer.").WithLabelValues()
+	m.providers = m.histogram("recital_provider_request_seconds",
+		"Duration of requests to a provider, by the class of the reply's status, or none.",
+		doubled(0.005, 13), "provider", "status")
+	m.speech = m.newSpeechMetrics()
+	m.figures = newFigures(m.projections.overview)
+	m.registry.MustRegister(scraped(m.projections.read), collectors.NewGoCollector(), collectors.NewBuildInfoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
+}
+
+// histogram returns a new metric of durations with the upper bounds of its buckets, in seconds.
+func (m *metrics) histogram(name, help string, bounds []float64, labels ...string) *prometheus.HistogramVec {
+	return promauto.With(m.registry).NewHistogramVec(
+		prometheus.HistogramOpts{Name: name, Help: help, Buckets: bounds}, labels)
+}
+
+// doubled returns bounds of which each is twice the one before.
+func doubled(first float64, count int) []float64 {
+	return prometheus.ExponentialBuckets(first, 2, count)
+}
+
+// counter returns a new metric of counts.
+func (m *metrics) counter(name, help string, labels ...string) *prometheus.CounterVec {
+	return promauto.With(m.registry).NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 }
 
 func (m *metrics) observeCommand(o journal.Observation) {
@@ -121,6 +123,9 @@ func (m *metrics) observeRequest(server string) func(web.Observation) {
 	return func(o web.Observation) {
 		m.requests.WithLabelValues(server, o.Route, o.Method, strconv.Itoa(o.Status)).Observe(o.Duration.Seconds())
 		m.sent.WithLabelValues(server, o.Route, o.Method).Add(float64(o.Bytes))
+		if server == "public" {
+			m.figures.countRequest(o)
+		}
 		if o.Aborted {
 			m.aborted.WithLabelValues(server, o.Route, o.Method).Inc()
 		}
@@ -151,10 +156,48 @@ func (m *metrics) route() web.Route {
 		web.ReturnsMedia([]string{"text/plain"}))
 }
 
-// gauge returns a metric that is read at each scrape.
-func gauge[N int | int64 | uint64](name, help string, value func() N) prometheus.Collector {
-	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help},
-		func() float64 { return float64(value()) })
+// scraped are metrics with values that are determined at each scrape. Those without a value are omitted.
+type scraped func() []prometheus.Metric
+
+// Describe implements prometheus.Collector. It describes none, because their labels are not known in advance.
+func (s scraped) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements prometheus.Collector.
+func (s scraped) Collect(metrics chan<- prometheus.Metric) {
+	for _, m := range s() {
+		metrics <- m
+	}
+}
+
+// scrape registers metrics that are read at each scrape.
+func (m *metrics) scrape(read func() []prometheus.Metric) { m.registry.MustRegister(scraped(read)) }
+
+// number is the type of a metric's value.
+type number interface {
+	~int | ~int32 | ~int64 | ~uint64 | ~float64
+}
+
+// gauge returns the current value of a metric. The labels are pairs of a name and a value.
+func gauge[N number](name, help string, value N, labels ...string) prometheus.Metric {
+	return valueOf(prometheus.GaugeValue, name, help, float64(value), labels)
+}
+
+// total is gauge for a count that never falls.
+func total[N number](name, help string, value N, labels ...string) prometheus.Metric {
+	return valueOf(prometheus.CounterValue, name, help, float64(value), labels)
+}
+
+func valueOf(kind prometheus.ValueType, name, help string, value float64, labels []string) prometheus.Metric {
+	pairs := prometheus.Labels{}
+	for pair := range slices.Chunk(labels, 2) {
+		pairs[pair[0]] = pair[1]
+	}
+	return prometheus.MustNewConstMetric(prometheus.NewDesc(name, help, nil, pairs), kind, value)
+}
+
+// gaugeFunc returns a metric that is read at each scrape.
+func gaugeFunc[N number](name, help string, value func() N) prometheus.Collector {
+	return scraped(func() []prometheus.Metric { return []prometheus.Metric{gauge(name, help, value())} })
 }
 
 // oneIf returns 1 for true and 0 for false.
@@ -165,119 +208,43 @@ func oneIf(is bool) float64 {
 	return 0
 }
 
-// statistics have metrics that are read from them at each scrape.
-type statistics[S any] struct {
-	read   func() S
-	labels prometheus.Labels
-}
-
-func (s statistics[S]) gauge(name, help string, value func(S) float64) prometheus.Collector {
-	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: s.labels},
-		func() float64 { return value(s.read()) })
-}
-
-func (s statistics[S]) counter(name, help string, value func(S) float64) prometheus.Collector {
-	return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: s.labels},
-		func() float64 { return value(s.read()) })
-}
-
-// scraped are gauges with values that are determined at each scrape. Gauges without a value are omitted.
-type scraped struct {
-	descs   []*prometheus.Desc
-	collect func(show func(desc *prometheus.Desc, value float64, labels ...string))
-}
-
-// Describe implements prometheus.Collector.
-func (s scraped) Describe(descs chan<- *prometheus.Desc) {
-	for _, desc := range s.descs {
-		descs <- desc
+// serverMetrics returns the metrics of a server's connections, bodies and sockets.
+func serverMetrics(name string, s web.Stats) []prometheus.Metric {
+	return []prometheus.Metric{
+		gauge("recital_http_bodies_bytes", "Bytes of requests' bodies in memory, as announced.", s.Bodies, "server", name),
+		gauge("recital_http_sockets", "WebSockets of known accounts that are open.", s.Sockets, "server", name),
+		gauge("recital_http_connections", "Connections that are open.", s.Connections, "server", name),
+		total("recital_http_connections_evicted_total", "Quiet connections that were closed to make room.",
+			s.Evicted, "server", name),
+		total("recital_http_connections_refused_total", "Connections that were closed unanswered, for want of room.",
+			s.Refused, "server", name),
+		total("recital_http_bodies_refused_total", "Requests whose bodies found no room in memory.",
+			s.RefusedBodies, "server", name),
 	}
 }
 
-// Collect implements prometheus.Collector.
-func (s scraped) Collect(metrics chan<- prometheus.Metric) {
-	s.collect(func(desc *prometheus.Desc, value float64, labels ...string) {
-		metrics <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
-	})
-}
-
-// observeServer registers the metrics of a server's connections, bodies and sockets.
-func (m *metrics) observeServer(name string, stats func() web.Stats) {
-	server := statistics[web.Stats]{stats, prometheus.Labels{"server": name}}
-	m.registry.MustRegister(
-		server.gauge("recital_http_bodies_bytes", "Bytes of requests' bodies in memory, as announced.",
-			func(s web.Stats) float64 { return float64(s.Bodies) }),
-		server.gauge("recital_http_sockets", "WebSockets of known accounts that are open.",
-			func(s web.Stats) float64 { return float64(s.Sockets) }),
-		server.gauge("recital_http_connections", "Connections that are open.",
-			func(s web.Stats) float64 { return float64(s.Connections) }),
-		server.counter("recital_http_connections_evicted_total", "Quiet connections that were closed to make room.",
-			func(s web.Stats) float64 { return float64(s.Evicted) }),
-		server.counter("recital_http_connections_refused_total",
-			"Connections that were closed unanswered, for want of room.",
-			func(s web.Stats) float64 { return float64(s.Refused) }),
-		server.counter("recital_http_bodies_refused_total", "Requests whose bodies found no room in memory.",
-			func(s web.Stats) float64 { return float64(s.RefusedBodies) }),
-	)
-}
-
-// countedRates counts refused requests.
-type countedRates struct {
-	web.Rates
-	accounts, addresses prometheus.Counter
-}
-
-// countRates returns rates that count refused requests of a server; nil stays nil.
-func (m *metrics) countRates(server string, rates web.Rates) web.Rates {
-	if rates == nil {
-		return nil
+// rateMetrics returns the metrics of requests over their rates.
+func rateMetrics(limiter *rates.Limiter) []prometheus.Metric {
+	const name, help = "recital_http_rates_refused_total", "Requests over the rate of their account, or of their address."
+	accounts, addresses := limiter.Over()
+	return []prometheus.Metric{
+		total(name, help, accounts, "server", "public", "of", "account"),
+		total(name, help, addresses, "server", "public", "of", "address"),
 	}
-	refused := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "recital_http_rates_refused_total", Help: "Requests over the rate of their account, or of their address.",
-		ConstLabels: prometheus.Labels{"server": server},
-	}, []string{"of"})
-	m.registry.MustRegister(refused)
-	return countedRates{
-		Rates: rates, accounts: refused.WithLabelValues("account"), addresses: refused.WithLabelValues("address"),
-	}
-}
-
-// Account implements web.Rates.
-func (r countedRates) Account(id, plan string) bool {
-	permitted := r.Rates.Account(id, plan)
-	if !permitted {
-		r.accounts.Inc()
-	}
-	return permitted
-}
-
-// Address implements web.Rates.
-func (r countedRates) Address(address netip.Addr) bool {
-	permitted := r.Rates.Address(address)
-	if !permitted {
-		r.addresses.Inc()
-	}
-	return permitted
 }
 
 // observeLog registers the outcomes of appends and the silence of the event store.
 func (m *metrics) observeLog(silence func() time.Duration) {
-	m.registry.MustRegister(m.appends, m.appended, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "recital_log_silence_seconds",
-		Help: "For how long the event store has answered nothing that it was asked; 0 while it answers.",
-	}, func() float64 { return silence().Seconds() }))
+	m.appends = m.histogram("recital_log_append_seconds", "Duration of appends to the event log.", doubled(0.0005, 14),
+		"outcome")
 	for _, outcome := range []string{"done", "conflict", "failed"} {
 		m.appends.WithLabelValues(outcome)
 	}
-}
-
-func newAppendMetrics() (appends *prometheus.HistogramVec, events prometheus.Counter) {
-	appends = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "recital_log_append_seconds", Help: "Duration of appends to the event log.",
-		Buckets: prometheus.ExponentialBuckets(0.0005, 2, 14)}, []string{"outcome"})
-	events = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "recital_log_appended_events_total", Help: "Events that this instance has appended."})
-	return appends, events
+	m.appended = m.counter("recital_log_appended_events_total",
+		"Events that this instance has appended.").WithLabelValues()
+	m.registry.MustRegister(gaugeFunc("recital_log_silence_seconds",
+		"For how long the event store has answered nothing that it was asked; 0 while it answers.",
+		func() float64 { return silence().Seconds() }))
 }
 
 // observeAppend records an append. A cancelled one counts as failed, because its outcome is unknown.
@@ -295,53 +262,41 @@ func (m *metrics) observeAppend(took time.Duration, events int, err error) {
 	m.appends.WithLabelValues(outcome).Observe(took.Seconds())
 }
 
-// observeNode registers the statistics of the embedded event node.
-func (m *metrics) observeNode(stats func() eventnode.Stats) {
-	node := statistics[eventnode.Stats]{read: stats}
-	m.registry.MustRegister(m.synced,
-		node.gauge("recital_node_log_bytes", "Size of the events in the embedded event node, before compression.",
-			func(s eventnode.Stats) float64 { return float64(s.LogBytes) }),
-		node.gauge("recital_node_verified_bytes",
+// observeSyncs returns a function that records a synced write of the embedded event node.
+func (m *metrics) observeSyncs() func(took time.Duration) {
+	synced := m.histogram("recital_node_sync_seconds",
+		"Duration of the embedded event node's synced writes, of which each may hold many appends.",
+		doubled(0.0001, 16)).WithLabelValues()
+	return func(took time.Duration) { synced.Observe(took.Seconds()) }
+}
+
+// nodeMetrics returns the metrics of the embedded event node.
+func nodeMetrics(s eventnode.Stats) []prometheus.Metric {
+	return []prometheus.Metric{
+		gauge("recital_node_log_bytes", "Size of the events in the embedded event node, before compression.", s.LogBytes),
+		gauge("recital_node_verified_bytes",
 			"Size of the events in which the embedded event node's verification has found no damage, before compression.",
-			func(s eventnode.Stats) float64 { return float64(s.Verified) }),
-		node.gauge("recital_node_disk_bytes", "Size of the embedded event node's files.",
-			func(s eventnode.Stats) float64 { return float64(s.DiskBytes) }),
-		node.gauge("recital_node_disk_free_bytes", "Free space of the disk under the embedded event node's files.",
-			func(s eventnode.Stats) float64 { return float64(s.FreeBytes) }),
-	)
+			s.Verified),
+		gauge("recital_node_disk_bytes", "Size of the embedded event node's files.", s.DiskBytes),
+		gauge("recital_node_disk_free_bytes", "Free space of the disk under the embedded event node's files.", s.FreeBytes),
+	}
 }
 
-func newSyncMetrics() prometheus.Histogram {
-	return prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name:    "recital_node_sync_seconds",
-		Help:    "Duration of the embedded event node's synced writes, of which each may hold many appends.",
-		Buckets: prometheus.ExponentialBuckets(0.0001, 2, 16)})
-}
-
-// observePool registers the statistics of the connections to Postgres.
-func (m *metrics) observePool(pool *pgxpool.Pool) {
-	connections := statistics[*pgxpool.Stat]{read: pool.Stat}
-	m.registry.MustRegister(
-		connections.gauge("recital_postgres_connections_max", "Connections to Postgres that there may be.",
-			func(s *pgxpool.Stat) float64 { return float64(s.MaxConns()) }),
-		connections.gauge("recital_postgres_connections_busy", "Connections to Postgres that are in use.",
-			func(s *pgxpool.Stat) float64 { return float64(s.AcquiredConns()) }),
-		connections.gauge("recital_postgres_connections_idle", "Connections to Postgres that are open and not in use.",
-			func(s *pgxpool.Stat) float64 { return float64(s.IdleConns()) }),
-		connections.counter("recital_postgres_acquires_total", "Times that a connection to Postgres was taken.",
-			func(s *pgxpool.Stat) float64 { return float64(s.AcquireCount()) }),
-		connections.counter("recital_postgres_waits_total",
-			"Times that none was free, so that the caller waited for one or opened it.",
-			func(s *pgxpool.Stat) float64 { return float64(s.EmptyAcquireCount()) }),
-		connections.counter("recital_postgres_wait_seconds_total",
-			"Time that callers have waited for a connection to Postgres.",
-			func(s *pgxpool.Stat) float64 { return s.EmptyAcquireWaitTime().Seconds() }),
-		connections.counter("recital_postgres_given_up_total",
-			"Times that a caller's patience ended before there was a connection to Postgres.",
-			func(s *pgxpool.Stat) float64 { return float64(s.CanceledAcquireCount()) }),
-		connections.counter("recital_postgres_connects_total", "Connections to Postgres that were opened.",
-			func(s *pgxpool.Stat) float64 { return float64(s.NewConnsCount()) }),
-	)
+// poolMetrics returns the metrics of the connections to Postgres.
+func poolMetrics(s *pgxpool.Stat) []prometheus.Metric {
+	return []prometheus.Metric{
+		gauge("recital_postgres_connections_max", "Connections to Postgres that there may be.", s.MaxConns()),
+		gauge("recital_postgres_connections_busy", "Connections to Postgres that are in use.", s.AcquiredConns()),
+		gauge("recital_postgres_connections_idle", "Connections to Postgres that are open and not in use.", s.IdleConns()),
+		total("recital_postgres_acquires_total", "Times that a connection to Postgres was taken.", s.AcquireCount()),
+		total("recital_postgres_waits_total",
+			"Times that none was free, so that the caller waited for one or opened it.", s.EmptyAcquireCount()),
+		total("recital_postgres_wait_seconds_total", "Time that callers have waited for a connection to Postgres.",
+			s.EmptyAcquireWaitTime().Seconds()),
+		total("recital_postgres_given_up_total",
+			"Times that a caller's patience ended before there was a connection to Postgres.", s.CanceledAcquireCount()),
+		total("recital_postgres_connects_total", "Connections to Postgres that were opened.", s.NewConnsCount()),
+	}
 }
 
 // speechMetrics are the metrics of syntheses.
@@ -350,40 +305,34 @@ type speechMetrics struct {
 	ended, characters *prometheus.CounterVec
 }
 
-func newSpeechMetrics() *speechMetrics {
-	m := &speechMetrics{
-		firstAudio: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "recital_speech_first_audio_seconds",
-			Help:    "Time from the beginning of a synthesis until its first audio was handed to the connection.",
-			Buckets: prometheus.ExponentialBuckets(0.001, 2, 15)}, []string{"kind", "format"}),
-		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "recital_speech_syntheses_total",
-			Help: "Syntheses, and units of WebSockets, that have ended, by what became of them."}, []string{"kind", "outcome"}),
-		characters: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "recital_speech_characters_total", Help: "Characters that were spoken and count."}, []string{"kind"}),
+// firstAudioBounds are the bounds of the times until first audio, in seconds.
+func firstAudioBounds() []float64 { return doubled(0.001, 15) }
+
+func (m *metrics) newSpeechMetrics() *speechMetrics {
+	s := &speechMetrics{
+		firstAudio: m.histogram("recital_speech_first_audio_seconds",
+			"Time from the beginning of a synthesis until its first audio was handed to the connection.",
+			firstAudioBounds(), "kind", "format"),
+		ended: m.counter("recital_speech_syntheses_total",
+			"Syntheses, and units of WebSockets, that have ended, by what became of them.", "kind", "outcome"),
+		characters: m.counter("recital_speech_characters_total", "Characters that were spoken and count.", "kind"),
 	}
 	for _, kind := range []synthesis.Kind{synthesis.Streamed, synthesis.Collected, synthesis.Spoken} {
-		m.characters.WithLabelValues(string(kind))
+		s.characters.WithLabelValues(string(kind))
 		for _, outcome := range []synthesis.Outcome{synthesis.Done, synthesis.Refused, synthesis.Cut, synthesis.Failed} {
-			m.ended.WithLabelValues(string(kind), string(outcome))
+			s.ended.WithLabelValues(string(kind), string(outcome))
 		}
 	}
-	return m
+	return s
 }
 
-func (m *speechMetrics) observe(o synthesis.Observation) {
-	m.ended.WithLabelValues(string(o.Kind), string(o.Outcome)).Inc()
-	m.characters.WithLabelValues(string(o.Kind)).Add(float64(o.Characters))
+func (m *metrics) observeSynthesis(o synthesis.Observation) {
+	m.figures.countSynthesis(o)
+	m.speech.ended.WithLabelValues(string(o.Kind), string(o.Outcome)).Inc()
+	m.speech.characters.WithLabelValues(string(o.Kind)).Add(float64(o.Characters))
 	if o.FirstAudio > 0 {
-		m.firstAudio.WithLabelValues(string(o.Kind), string(o.Format)).Observe(o.FirstAudio.Seconds())
+		m.speech.firstAudio.WithLabelValues(string(o.Kind), string(o.Format)).Observe(o.FirstAudio.Seconds())
 	}
-}
-
-func newProviderMetrics() *prometheus.HistogramVec {
-	return prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name:    "recital_provider_request_seconds",
-		Help:    "Duration of requests to a provider, by the class of the reply's status, or none.",
-		Buckets: prometheus.ExponentialBuckets(0.005, 2, 13)}, []string{"provider", "status"})
 }
 
 // watchedProvider measures the requests to a provider, without their content.

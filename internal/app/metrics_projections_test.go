@@ -55,7 +55,7 @@ func showFiguresOfEachGeneration(t *testing.T) {
 	)
 	m := newProjectionMetrics(func(context.Context) (feed.Overview, error) { asked++; return overview, failure })
 	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(m)
+	registry.MustRegister(scraped(m.read))
 	m.observePage(feed.PageStats{
 		Events:      5,
 		Generations: []feed.GenerationID{{Name: "account", Version: 1, Number: 1}, {Name: "account", Version: 1, Number: 2}},

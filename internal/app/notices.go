@@ -37,7 +37,7 @@ func noticesSlice(core *coreParts, shared *sharedParts) slice {
 		events:     commands.Events(),
 		readModels: projections.ReadModels(),
 		open: func() (service, error) {
-			ended := newNoticeMetrics()
+			ended := core.metrics.newNoticeMetrics()
 			notices := commands.New(commands.Config{
 				Journal: core.journal, Accounts: shared.accounts, Keys: core.keys, Now: time.Now,
 				Operators: cmp.Or(core.cfg.NoticesOperators, devOperators),
@@ -46,17 +46,16 @@ func noticesSlice(core *coreParts, shared *sharedParts) slice {
 					ended.WithLabelValues(string(c), string(k), string(o)).Inc()
 				},
 			})
-			s := service{collectors: []prometheus.Collector{ended}}
+			var s service
 			return s, errors.Join(addMail(core, notices, &s), addWebhook(core, notices, &s))
 		},
 	}
 }
 
 // newNoticeMetrics returns the counter of outcomes. The usual ones are initialised to zero.
-func newNoticeMetrics() *prometheus.CounterVec {
-	ended := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "recital_notices_total", Help: "Notices with an outcome that this instance has recorded.",
-	}, []string{"channel", "kind", "outcome"})
+func (m *metrics) newNoticeMetrics() *prometheus.CounterVec {
+	ended := m.counter("recital_notices_total", "Notices with an outcome that this instance has recorded.",
+		"channel", "kind", "outcome")
 	for _, channel := range notice.Channels() {
 		for _, kind := range notice.Kinds() {
 			ended.WithLabelValues(string(channel), string(kind), string(notice.Sent))

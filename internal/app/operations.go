@@ -34,7 +34,7 @@ func operationsSlice(core *coreParts, status *statusParts, stores *storeParts) s
 				Log: core.journal.Log, Identity: core.identity,
 				Types: eventTypes(core.journal.Registry), Streams: core.journal.Registry.Streams(),
 			}
-			figures := newFigures(core.metrics)
+			figures := core.metrics.figures
 			sessions := writeapi.Sessions{Begin: core.operatorSessions().Begin}
 			doctor := writeapi.Doctor{Examine: func(ctx context.Context) adminapi.Examination {
 				return examine(ctx, core, status.health)
@@ -44,9 +44,9 @@ func operationsSlice(core *coreParts, status *statusParts, stores *storeParts) s
 				admin: slices.Concat(readModels.AdminRoutes(), log.AdminRoutes(), doctor.AdminRoutes(),
 					sessions.AdminRoutes(), []web.Route{core.metrics.route(), figures.route(), writeapi.ProfileRoute()}),
 				jobs: []job{figures.job()},
-				collectors: []prometheus.Collector{prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-					Name: "recital_ready", Help: "1 while this instance can serve requests, 0 while it lacks something for them.",
-				}, func() float64 { return oneIf(len(status.health.Missing()) == 0) })},
+				collectors: []prometheus.Collector{gaugeFunc("recital_ready",
+					"1 while this instance can serve requests, 0 while it lacks something for them.",
+					func() float64 { return oneIf(len(status.health.Missing()) == 0) })},
 			}, nil
 		},
 	}

@@ -269,12 +269,6 @@ func (n *noticeCounter) note(e payments.Event, err error) {
 	}
 }
 
-// genuine returns the number of notices that were not refused.
-func (n *noticeCounter) genuine() uint64 {
-	refused := n.refused.Load() // read first, because note increments all first
-	return n.all.Load() - refused
-}
-
 func (n *noticeCounter) count() health.Tally {
 	return health.Tally{All: n.all.Load(), Bad: n.refused.Load()}
 }
@@ -294,17 +288,17 @@ func (n countedNotices) Verify(body []byte, signature string, now time.Time) (pa
 
 // countNotices returns the notices of an endpoint, counted by counter, and registers their metrics.
 func (m *metrics) countNotices(endpoint string, counter *noticeCounter, n payments.Notice) payments.Notice {
-	for signature, count := range map[string]func() uint64{"genuine": counter.genuine, "forged": counter.refused.Load} {
-		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name:        "recital_payment_notices_total",
-			Help:        "Notices of the payment provider, by endpoint and by whether it has signed them, just now.",
-			ConstLabels: prometheus.Labels{"endpoint": endpoint, "signature": signature},
-		}, func() float64 { return float64(count()) }))
-	}
-	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
-		Name: "recital_payment_notices_of_other_versions_total", ConstLabels: prometheus.Labels{"endpoint": endpoint},
-		Help: "Of the genuine notices, by endpoint, those of a version of the provider's interface that this " +
-			"release was not made for.",
-	}, func() float64 { return float64(counter.otherVersion.Load()) }))
+	const name = "recital_payment_notices_total"
+	const help = "Notices of the payment provider, by endpoint and by whether it has signed them, just now."
+	m.scrape(func() []prometheus.Metric {
+		refused := counter.refused.Load() // read first, because note increments all first
+		return []prometheus.Metric{
+			total(name, help, counter.all.Load()-refused, "endpoint", endpoint, "signature", "genuine"),
+			total(name, help, refused, "endpoint", endpoint, "signature", "forged"),
+			total("recital_payment_notices_of_other_versions_total", "Of the genuine notices, by endpoint, those of a "+
+				"version of the provider's interface that this release was not made for.",
+				counter.otherVersion.Load(), "endpoint", endpoint),
+		}
+	})
 	return countedNotices{n, counter}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -131,31 +132,18 @@ var generationStates = []feed.GenerationState{
 type projectionMetrics struct {
 	overview *recent[feed.Overview]
 
-	events, foreign            *prometheus.CounterVec // counted by this instance
-	lag, behind, state, parked *prometheus.Desc
-
 	counting sync.Mutex
-	counted  map[feed.GenerationID]time.Time // time of the last count, by generation
+	counted  map[feed.GenerationID]pageCount
+}
+
+// pageCount counts the events that this instance has read into a generation.
+type pageCount struct {
+	events, foreign int
+	last            time.Time
 }
 
 func newProjectionMetrics(overview func(context.Context) (feed.Overview, error)) *projectionMetrics {
-	labels := []string{"projection", "version", "generation"}
-	desc := func(name, help string, more ...string) *prometheus.Desc {
-		return prometheus.NewDesc(name, help, append(slices.Clone(labels), more...), nil)
-	}
-	m := &projectionMetrics{
-		counted: map[feed.GenerationID]time.Time{},
-		events: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "recital_projection_events_total", Help: "Events that this instance has read into a generation."}, labels),
-		foreign: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "recital_projection_foreign_events_total",
-			Help: "Events of foreign streams that a generation has skipped in this instance."}, labels),
-		lag: desc("recital_projection_lag_seconds", "Age of the oldest event that a generation has not read."),
-		behind: desc("recital_projection_lag_events",
-			"Events that a generation has not read, estimated from the bytes of the log."),
-		state:  desc("recital_projection_state", "1 for the state that a generation is in, 0 for the others.", "state"),
-		parked: desc("recital_projection_parked", "Events of a generation that wait for an operator."),
-	}
+	m := &projectionMetrics{counted: map[feed.GenerationID]pageCount{}}
 	m.overview = newRecent(func(ctx context.Context) (feed.Overview, error) {
 		began := time.Now()
 		seen, err := overview(ctx)
@@ -167,48 +155,56 @@ func newProjectionMetrics(overview func(context.Context) (feed.Overview, error))
 	return m
 }
 
-func labelsOf(name string, version, number int, more ...string) []string {
-	return append([]string{name, strconv.Itoa(version), strconv.Itoa(number)}, more...)
-}
-
 func (m *projectionMetrics) observePage(p feed.PageStats) {
 	m.counting.Lock()
 	defer m.counting.Unlock()
 	for _, id := range p.Generations {
-		m.counted[id] = time.Now()
-		m.events.WithLabelValues(labelsOf(id.Name, id.Version, id.Number)...).Add(float64(p.Events))
-		if p.Foreign > 0 {
-			m.foreign.WithLabelValues(labelsOf(id.Name, id.Version, id.Number)...).Add(float64(p.Foreign))
-		}
+		before := m.counted[id]
+		m.counted[id] = pageCount{before.events + p.Events, before.foreign + p.Foreign, time.Now()}
 	}
 }
 
-// Describe implements prometheus.Collector.
-func (m *projectionMetrics) Describe(descs chan<- *prometheus.Desc) {
-	m.events.Describe(descs)
-	m.foreign.Describe(descs)
-	descs <- m.lag
-	descs <- m.behind
-	descs <- m.state
-	descs <- m.parked
-}
-
-// Collect implements prometheus.Collector.
-func (m *projectionMetrics) Collect(figures chan<- prometheus.Metric) {
-	gauge := func(desc *prometheus.Desc, value float64, labels []string) {
-		figures <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
-	}
+// read returns the current values.
+func (m *projectionMetrics) read() (all []prometheus.Metric) {
 	overview, _ := m.overview.get()
 	for _, g := range overview.Generations {
-		gauge(m.lag, g.Lag.Seconds(), labelsOf(g.Name, g.Version, g.Number))
-		gauge(m.behind, unread(g, overview.Head), labelsOf(g.Name, g.Version, g.Number))
-		gauge(m.parked, float64(g.Parked), labelsOf(g.Name, g.Version, g.Number))
-		for _, state := range generationStates {
-			gauge(m.state, oneIf(g.State == state), labelsOf(g.Name, g.Version, g.Number, string(state)))
+		all = append(all, generationMetrics(g, overview.Head)...)
+	}
+	m.counting.Lock()
+	defer m.counting.Unlock()
+	for id, count := range m.counted {
+		all = append(all, total("recital_projection_events_total", "Events that this instance has read into a generation.",
+			count.events, labelsOf(id)...))
+		if count.foreign > 0 {
+			all = append(all, total("recital_projection_foreign_events_total",
+				"Events of foreign streams that a generation has skipped in this instance.", count.foreign, labelsOf(id)...))
 		}
 	}
-	m.events.Collect(figures)
-	m.foreign.Collect(figures)
+	return all
+}
+
+func generationMetrics(g feed.Generation, head eventlog.Position) []prometheus.Metric {
+	labels := labelsOf(idOf(g))
+	all := []prometheus.Metric{
+		gauge("recital_projection_lag_seconds", "Age of the oldest event that a generation has not read.",
+			g.Lag.Seconds(), labels...),
+		gauge("recital_projection_lag_events",
+			"Events that a generation has not read, estimated from the bytes of the log.", unread(g, head), labels...),
+		gauge("recital_projection_parked", "Events of a generation that wait for an operator.", g.Parked, labels...),
+	}
+	for _, state := range generationStates {
+		all = append(all, gauge("recital_projection_state", "1 for the state that a generation is in, 0 for the others.",
+			oneIf(g.State == state), append(labels, "state", string(state))...))
+	}
+	return all
+}
+
+func labelsOf(id feed.GenerationID) []string {
+	return []string{"projection", id.Name, "version", strconv.Itoa(id.Version), "generation", strconv.Itoa(id.Number)}
+}
+
+func idOf(g feed.Generation) feed.GenerationID {
+	return feed.GenerationID{Name: g.Name, Version: g.Version, Number: g.Number}
 }
 
 // unread estimates the number of events that a generation has not read. Counting would require reading them.
@@ -228,17 +224,13 @@ func unread(g feed.Generation, head eventlog.Position) float64 {
 func (m *projectionMetrics) forgetRetired(generations []feed.Generation, began time.Time) {
 	there := map[feed.GenerationID]bool{}
 	for _, g := range generations {
-		there[feed.GenerationID{Name: g.Name, Version: g.Version, Number: g.Number}] = true
+		there[idOf(g)] = true
 	}
 	m.counting.Lock()
 	defer m.counting.Unlock()
-	for id, last := range m.counted {
-		if !there[id] && last.Before(began) {
-			delete(m.counted, id)
-			m.events.DeleteLabelValues(labelsOf(id.Name, id.Version, id.Number)...)
-			m.foreign.DeleteLabelValues(labelsOf(id.Name, id.Version, id.Number)...)
-		}
-	}
+	maps.DeleteFunc(m.counted, func(id feed.GenerationID, count pageCount) bool {
+		return !there[id] && count.last.Before(began)
+	})
 }
 
 // startToDos starts the workers of all processes.
@@ -317,16 +309,15 @@ func newBacklogs(lists []watchedList) *recent[[]pglist.Backlog] {
 // backlogMetrics returns metrics of due items on each to-do list, the same on every instance. They are omitted if
 // Postgres does not answer.
 func backlogMetrics(lists []watchedList, backlogs *recent[[]pglist.Backlog]) prometheus.Collector {
-	process := []string{"process"}
-	due := prometheus.NewDesc("recital_todo_due_items", "Items that are due, those that were given up included.",
-		process, nil)
-	oldest := prometheus.NewDesc("recital_todo_oldest_due_age_seconds", "How long the oldest due item has been due.",
-		process, nil)
-	return scraped{[]*prometheus.Desc{due, oldest}, func(show func(*prometheus.Desc, float64, ...string)) {
-		all, _ := backlogs.get()
-		for i, backlog := range all {
-			show(due, float64(backlog.Items), lists[i].process)
-			show(oldest, ageAt(lists[i].now(), backlog.Oldest), lists[i].process)
+	return scraped(func() (all []prometheus.Metric) {
+		due, _ := backlogs.get()
+		for i, backlog := range due {
+			all = append(all,
+				gauge("recital_todo_due_items", "Items that are due, those that were given up included.",
+					backlog.Items, "process", lists[i].process),
+				gauge("recital_todo_oldest_due_age_seconds", "How long the oldest due item has been due.",
+					ageAt(lists[i].now(), backlog.Oldest), "process", lists[i].process))
 		}
-	}}
+		return all
+	})
 }

@@ -32,9 +32,6 @@ import (
 	"github.com/recital-tts/recital/internal/providers/signin"
 )
 
-// listener is an address on which recitald serves.
-type listener struct{ addr net.Addr }
-
 func (a *App) serve(ctx context.Context) (err error) {
 	warnOfFiles(a.log, a.cfg.Connections)
 	operatorsPage, err := console.AdminRoutes()
@@ -118,35 +115,34 @@ func (a *App) publicPart(server *web.Server, ln net.Listener) lifecycle.Part {
 // listen serves the routes of config and their description.
 func (a *App) listen(
 	address string, info openapi.Info, config web.Config, as func(*web.Server, net.Listener) lifecycle.Part,
-) (listener, error) {
+) (net.Addr, error) {
 	described, err := docs.Routes(info, config.Routes)
 	if err != nil {
-		return listener{}, err
+		return nil, err
 	}
 	config.Routes = append(config.Routes, described...)
 	config.Logger, config.Traces = a.log, a.traces
 	config.Observe = a.metrics.observeRequest(config.Name)
-	config.Rates = a.metrics.countRates(config.Name, config.Rates)
 	server, err := web.NewServer(config)
 	if err != nil {
-		return listener{}, err
+		return nil, err
 	}
-	a.metrics.observeServer(config.Name, server.Stats)
+	a.metrics.scrape(func() []prometheus.Metric { return serverMetrics(config.Name, server.Stats()) })
 	ln, err := net.Listen("tcp", address)
 	if err != nil {
-		return listener{}, fmt.Errorf("listening for the %s server: %w", config.Name, err)
+		return nil, fmt.Errorf("listening for the %s server: %w", config.Name, err)
 	}
 	part := as(server, ln)
 	part.Name = "the " + config.Name + " server"
 	a.running.Add(part)
-	return listener{addr: ln.Addr()}, nil
+	return ln.Addr(), nil
 }
 
 // PublicAddr returns the address of the public server.
-func (a *App) PublicAddr() string { return a.public.addr.String() }
+func (a *App) PublicAddr() string { return a.public.String() }
 
 // AdminAddr returns the address of the admin server.
-func (a *App) AdminAddr() string { return a.admin.addr.String() }
+func (a *App) AdminAddr() string { return a.admin.String() }
 
 // shutdownTimeout is the time for replies in progress to finish once the listener is closed.
 const shutdownTimeout = 25 * time.Second
@@ -200,36 +196,38 @@ const leastFiles = 256
 // requireFiles returns an error if the limit of open files is too low. Otherwise a part would fail later, with a less
 // clear error.
 func requireFiles(connections int) error {
-	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil || limit.Cur >= leastFiles {
-		return nil
+	if limit, err := openFiles(); err == nil && limit < leastFiles {
+		return fmt.Errorf("the limit of open files is %d: at least %d are needed, and %d for RECITAL_CONNECTIONS=%d; "+
+			"raise it (ulimit -n, LimitNOFILE)", limit, leastFiles, connections+ownFiles, connections)
 	}
-	return fmt.Errorf("the limit of open files is %d: at least %d are needed, and %d for RECITAL_CONNECTIONS=%d; "+
-		"raise it (ulimit -n, LimitNOFILE)",
-		limit.Cur, leastFiles, connections+ownFiles, connections)
+	return nil
+}
+
+// openFiles returns the limit of open files.
+func openFiles() (limit uint64, err error) {
+	var files syscall.Rlimit
+	err = syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files)
+	return files.Cur, err
 }
 
 // warnOfFiles logs if the limit of connections exceeds the limit of open files. Go has already raised the soft limit to
 // the hard one. Connections without a file wait, and idle ones are closed.
 func warnOfFiles(log *slog.Logger, connections int) {
-	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		return
-	}
-	if needed := uint64(connections + ownFiles); limit.Cur < needed {
+	limit, err := openFiles()
+	if needed := uint64(connections + ownFiles); err == nil && limit < needed {
 		log.Warn("the limit of open files is too low for RECITAL_CONNECTIONS: "+
 			"raise it (ulimit -n, LimitNOFILE), or set fewer connections",
-			"limit", limit.Cur, "needed", needed)
+			"limit", limit, "needed", needed)
 	}
 }
 
 func (a *App) lookAtFiles(context.Context) health.Finding {
-	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+	limit, err := openFiles()
+	if err != nil {
 		return health.Broken(err.Error(), "see why the limit of open files cannot be read")
 	}
-	f := health.Sound("%d for %d connections", limit.Cur, a.cfg.Connections)
-	if needed := a.cfg.Connections + ownFiles; limit.Cur < uint64(needed) {
+	f := health.Sound("%d for %d connections", limit, a.cfg.Connections)
+	if needed := a.cfg.Connections + ownFiles; limit < uint64(needed) {
 		return f.But(health.Warning, fmt.Sprintf(
 			"raise the limit to %d (LimitNOFILE, ulimit -n), or lower RECITAL_CONNECTIONS", needed))
 	}
@@ -291,7 +289,7 @@ func (a *App) watchCredentials(context.Context) error {
 	})
 	a.credentials = watcher
 	a.skips.OnChange(watcher.Recheck)
-	a.metrics.registry.MustRegister(credentialMetrics(watcher.Stats)...)
+	a.metrics.scrape(func() []prometheus.Metric { return credentialMetrics(watcher.Stats()) })
 	a.running.Add(lifecycle.Background("the watch for revocations", watcher.Run))
 	return nil
 }
@@ -401,19 +399,13 @@ func (b browsers) use(
 	return next
 }
 
-func credentialMetrics(stats func() credentials.Stats) []prometheus.Collector {
-	cache := statistics[credentials.Stats]{read: stats}
-	return []prometheus.Collector{
-		cache.counter("recital_api_key_cache_hits_total", "API keys and sessions that were found in the cache.",
-			func(s credentials.Stats) float64 { return float64(s.Hits) }),
-		cache.counter("recital_api_key_cache_misses_total", "API keys and sessions that were looked up in the log.",
-			func(s credentials.Stats) float64 { return float64(s.Misses) }),
-		cache.gauge("recital_api_key_cache_keys", "API keys and sessions in the cache.",
-			func(s credentials.Stats) float64 { return float64(s.Cached) }),
-		cache.gauge("recital_revocation_watches", "Open WebSockets and streams that a revocation would end.",
-			func(s credentials.Stats) float64 { return float64(s.Watches) }),
-		cache.gauge("recital_revocation_live",
-			"1 while the log is followed; otherwise each API key and session is looked up in the log.",
-			func(s credentials.Stats) float64 { return oneIf(s.Live) }),
+func credentialMetrics(s credentials.Stats) []prometheus.Metric {
+	return []prometheus.Metric{
+		total("recital_api_key_cache_hits_total", "API keys and sessions that were found in the cache.", s.Hits),
+		total("recital_api_key_cache_misses_total", "API keys and sessions that were looked up in the log.", s.Misses),
+		gauge("recital_api_key_cache_keys", "API keys and sessions in the cache.", s.Cached),
+		gauge("recital_revocation_watches", "Open WebSockets and streams that a revocation would end.", s.Watches),
+		gauge("recital_revocation_live",
+			"1 while the log is followed; otherwise each API key and session is looked up in the log.", oneIf(s.Live)),
 	}
 }

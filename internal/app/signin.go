@@ -174,10 +174,8 @@ func issuerChecks(core *coreParts, providers map[string]signin.Provider) (checks
 
 // countFailedSignIns returns a function that counts failed sign-ins, and initialises each reason to zero.
 func (m *metrics) countFailedSignIns() func(provider string, reason signin.Reason) {
-	failed := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "recital_sign_ins_failed_total", Help: "Sign-ins that failed, by the identity provider and the reason."},
-		[]string{"provider", "reason"})
-	m.registry.MustRegister(failed)
+	failed := m.counter("recital_sign_ins_failed_total", "Sign-ins that failed, by the identity provider and the reason.",
+		"provider", "reason")
 	count := func(provider string, reason signin.Reason) prometheus.Counter {
 		return failed.WithLabelValues(provider, string(reason))
 	}

@@ -51,7 +51,7 @@ func (a *App) openPostgres(ctx context.Context) error {
 		return err
 	}
 	a.pool, a.admitPostgres, a.holdPostgres = pool, release, hold
-	a.metrics.observePool(pool)
+	a.metrics.scrape(func() []prometheus.Metric { return poolMetrics(pool.Stat()) })
 	a.onClose("the connections to Postgres", func() error { pool.Close(); return nil })
 	return nil
 }
@@ -245,9 +245,8 @@ func (a *App) openBlobs(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.blobStore = watchBlobs(store, a.log)
+	a.blobStore = a.metrics.watchBlobs(store, a.log)
 	a.blobs = a.blobStore
-	a.metrics.registry.MustRegister(a.blobStore.collectors()...)
 	return nil
 }
 
@@ -313,28 +312,19 @@ func (c Config) checkBlobs(m *Mistakes) {
 // watchedBlobs is a store with metrics that knows whether it answers.
 type watchedBlobs struct {
 	blobs.Store
-	took    *prometheus.HistogramVec
-	answers prometheus.GaugeFunc
-	silent  atomic.Bool
-	since   atomic.Pointer[time.Time] // when silent last changed
-	log     *slog.Logger
+	took   *prometheus.HistogramVec
+	silent atomic.Bool
+	since  atomic.Pointer[time.Time] // when silent last changed
+	log    *slog.Logger
 }
 
-func watchBlobs(store blobs.Store, log *slog.Logger) *watchedBlobs {
-	w := &watchedBlobs{Store: store, log: log, took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "recital_blob_operation_seconds", Help: "Duration of operations on the blob store.",
-		Buckets: prometheus.ExponentialBuckets(0.0005, 4, 9),
-	}, []string{"operation", "outcome"})}
-	w.answers = prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "recital_blob_store_answers",
-		Help: "Whether the blob store has carried out what it was asked last: 1 or 0. " +
-			"Without it clips are neither saved nor played.",
-	}, func() float64 { return oneIf(!w.silent.Load()) })
+func (m *metrics) watchBlobs(store blobs.Store, log *slog.Logger) *watchedBlobs {
+	w := &watchedBlobs{Store: store, log: log, took: m.histogram("recital_blob_operation_seconds",
+		"Duration of operations on the blob store.", prometheus.ExponentialBuckets(0.0005, 4, 9), "operation", "outcome")}
+	m.registry.MustRegister(gaugeFunc("recital_blob_store_answers", "Whether the blob store has carried out what it was "+
+		"asked last: 1 or 0. Without it clips are neither saved nor played.",
+		func() float64 { return oneIf(!w.silent.Load()) }))
 	return w
-}
-
-func (w *watchedBlobs) collectors() []prometheus.Collector {
-	return []prometheus.Collector{w.took, w.answers}
 }
 
 // note records the outcome of an operation. A cancelled one is ignored; a timeout means that the store is too slow.

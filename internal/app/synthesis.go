@@ -60,7 +60,7 @@ func synthesisSlice(
 					ReadModels: promptReads{core.projector, &status.readiness},
 					Pronounced: shared.pronunciations,
 					Slots:      commands.NewSlots(limits), Rates: core.rates, Longest: core.cfg.LongestStream, Logger: core.log,
-					Observe: core.metrics.speech.observe,
+					Observe: core.metrics.observeSynthesis,
 				},
 				Links: core.links(), OpenAIVoices: openAIVoices, VoiceNames: shared.voiceNames, Catalogue: workers.catalogue,
 			}
@@ -68,8 +68,9 @@ func synthesisSlice(
 				Times: shared.wordTimes, Links: core.links(), LongestReply: core.cfg.longestReservation(), Now: time.Now,
 			}
 			return service{
-				collectors: []prometheus.Collector{gauge("recital_spool_bytes", "What clips that are being made, and replies in "+
-					"JSON that are, or wait to be read, claim of the spool's budget.", stores.spool.Claimed)},
+				collectors: []prometheus.Collector{gaugeFunc("recital_spool_bytes",
+					"What clips that are being made, and replies in JSON that are, or wait to be read, claim of the spool's budget.",
+					stores.spool.Claimed)},
 				public: slices.Concat(write.Routes(), read.Routes()),
 				erases: []closing{shared.wordTimes.EraseFor},
 				jobs: []job{{name: "the sweep of word times", every: wordTimesSweep, run: func(ctx context.Context) error {
@@ -116,7 +117,7 @@ func (a *App) startWorkers(context.Context) error {
 	a.speaker = speech.NewSpeaker(a.engines).WithSecondEngine(a.second).WithJapanese(a.japanese).WithInstalled(a.installed)
 	a.encoders = audio.NewEncoders(a.codecs)
 	a.decoder = decode.NewPool(decode.Config{Command: command("decode"), Logger: a.log})
-	a.metrics.registry.MustRegister(workerMetrics(&a.workerParts)...)
+	a.metrics.scrape(func() []prometheus.Metric { return workerMetrics(&a.workerParts) })
 	return nil
 }
 
@@ -138,64 +139,43 @@ func (a *App) openJapanese(path string) {
 	a.onClose("the reader of Japanese", a.japanese.Close)
 }
 
-func workerMetrics(p *workerParts) []prometheus.Collector {
-	return slices.Concat(engineMetrics("espeak-ng", p.engines), engineMetrics("flite", p.second), codecMetrics(p.codecs),
-		japaneseMetrics(p.japanese), []prometheus.Collector{gauge("recital_decoders_running",
-			"Uploads that are being decoded, each in a process of its own.", p.decoder.Running)})
+func workerMetrics(p *workerParts) []prometheus.Metric {
+	return append(slices.Concat(engineMetrics("espeak-ng", p.engines.Stats()), engineMetrics("flite", p.second.Stats()),
+		codecMetrics(p.codecs.Stats()), japaneseMetrics(p.japanese.Stats())),
+		gauge("recital_decoders_running", "Uploads that are being decoded, each in a process of its own.",
+			p.decoder.Running()))
 }
 
 // engineMetrics returns the same metrics for each engine, which is their label.
-func engineMetrics(engine string, pool *worker.Pool) []prometheus.Collector {
-	engines := statistics[worker.Stats]{pool.Stats, prometheus.Labels{"engine": engine}}
-	return []prometheus.Collector{
-		engines.gauge("recital_speech_engines_configured", "Engine processes that there should be.",
-			func(s worker.Stats) float64 { return float64(s.Size) }),
-		engines.gauge("recital_speech_engines_alive", "Engine processes that run.",
-			func(s worker.Stats) float64 { return float64(s.Alive) }),
-		engines.gauge("recital_speech_engines_busy", "Engine processes that have a job.",
-			func(s worker.Stats) float64 { return float64(s.Busy) }),
-		engines.gauge("recital_speech_jobs_waiting", "Jobs that wait for an engine.",
-			func(s worker.Stats) float64 { return float64(s.Queued) }),
-		engines.gauge("recital_speech_engine_respawns", "Engine processes that were started again.",
-			func(s worker.Stats) float64 { return float64(s.Respawns) }),
-		engines.counter("recital_speech_jobs_total", "Jobs that engines have begun.",
-			func(s worker.Stats) float64 { return float64(s.Jobs) }),
-		engines.counter("recital_speech_jobs_failed_total", "Jobs whose engine died, or took too long.",
-			func(s worker.Stats) float64 { return float64(s.Failed) }),
+func engineMetrics(engine string, s worker.Stats) []prometheus.Metric {
+	return []prometheus.Metric{
+		gauge("recital_speech_engines_configured", "Engine processes that there should be.", s.Size, "engine", engine),
+		gauge("recital_speech_engines_alive", "Engine processes that run.", s.Alive, "engine", engine),
+		gauge("recital_speech_engines_busy", "Engine processes that have a job.", s.Busy, "engine", engine),
+		gauge("recital_speech_jobs_waiting", "Jobs that wait for an engine.", s.Queued, "engine", engine),
+		gauge("recital_speech_engine_respawns", "Engine processes that were started again.", s.Respawns, "engine", engine),
+		total("recital_speech_jobs_total", "Jobs that engines have begun.", s.Jobs, "engine", engine),
+		total("recital_speech_jobs_failed_total", "Jobs whose engine died, or took too long.", s.Failed, "engine", engine),
 	}
 }
 
-func codecMetrics(pool *codec.Pool) []prometheus.Collector {
-	codecs := statistics[codec.Stats]{read: pool.Stats}
-	return []prometheus.Collector{
-		codecs.gauge("recital_codecs_configured", "Codec processes that there should be.",
-			func(s codec.Stats) float64 { return float64(s.Size) }),
-		codecs.gauge("recital_codecs_running", "Codec processes that run.",
-			func(s codec.Stats) float64 { return float64(s.Running) }),
-		codecs.gauge("recital_codec_streams", "Open codec streams.",
-			func(s codec.Stats) float64 { return float64(s.Streams) }),
-		codecs.gauge("recital_codec_restarts", "Codec processes that were started again.",
-			func(s codec.Stats) float64 { return float64(s.Restarts) }),
+func codecMetrics(s codec.Stats) []prometheus.Metric {
+	return []prometheus.Metric{
+		gauge("recital_codecs_configured", "Codec processes that there should be.", s.Size),
+		gauge("recital_codecs_running", "Codec processes that run.", s.Running),
+		gauge("recital_codec_streams", "Open codec streams.", s.Streams),
+		gauge("recital_codec_restarts", "Codec processes that were started again.", s.Restarts),
 	}
 }
 
-func japaneseMetrics(r *reader.Reader) []prometheus.Collector {
-	read := statistics[reader.Stats]{read: r.Stats}
-	return []prometheus.Collector{
-		read.gauge("recital_japanese_readers_running", "Whether the process that reads Japanese runs; it ends when idle.",
-			func(s reader.Stats) float64 {
-				if s.Running {
-					return 1
-				}
-				return 0
-			}),
-		read.counter("recital_japanese_reader_starts_total", "Starts of the process that reads Japanese.",
-			func(s reader.Stats) float64 { return float64(s.Starts) }),
-		read.counter("recital_japanese_texts_total", "Segments, or parts of them, that were to be read as Japanese.",
-			func(s reader.Stats) float64 { return float64(s.Texts) }),
-		read.counter("recital_japanese_texts_failed_total",
-			"Those that could not be read, and were spoken without the readings of their words.",
-			func(s reader.Stats) float64 { return float64(s.Failed) }),
+func japaneseMetrics(s reader.Stats) []prometheus.Metric {
+	return []prometheus.Metric{
+		gauge("recital_japanese_readers_running", "Whether the process that reads Japanese runs; it ends when idle.",
+			oneIf(s.Running)),
+		total("recital_japanese_reader_starts_total", "Starts of the process that reads Japanese.", s.Starts),
+		total("recital_japanese_texts_total", "Segments, or parts of them, that were to be read as Japanese.", s.Texts),
+		total("recital_japanese_texts_failed_total",
+			"Those that could not be read, and were spoken without the readings of their words.", s.Failed),
 	}
 }
 
@@ -290,7 +270,7 @@ func alignmentSlice(core *coreParts, workers *workerParts) slice {
 			return service{
 				public: write.Routes(),
 				collectors: []prometheus.Collector{
-					gauge("recital_alignments_running", "Recordings that are being aligned.", write.Places.Held),
+					gaugeFunc("recital_alignments_running", "Recordings that are being aligned.", write.Places.Held),
 				},
 			}, nil
 		},

@@ -62,10 +62,10 @@ func voicesSlice(core *coreParts, stores *storeParts, workers *workerParts, shar
 			return service{
 				public: slices.Concat(read.Routes(), write.Routes(), create.Routes(), prechecker.Routes()),
 				collectors: []prometheus.Collector{
-					gauge("recital_prechecks_running", "Recordings that are being checked.", prechecker.Places.Held),
-					gauge("recital_upload_bytes", "What uploads that are being received or answered claim of their budget.",
+					gaugeFunc("recital_prechecks_running", "Recordings that are being checked.", prechecker.Places.Held),
+					gaugeFunc("recital_upload_bytes", "What uploads that are being received or answered claim of their budget.",
 						stores.uploads.Claimed),
-					gauge("recital_voices_making", "Voices that this instance is preparing or training.", shared.voices.Making),
+					gaugeFunc("recital_voices_making", "Voices that this instance is preparing or training.", shared.voices.Making),
 				},
 				close:  shared.voices.Close,
 				ends:   []closing{shared.voices.EndFor},
@@ -128,10 +128,12 @@ func packagesSlice(core *coreParts, stores *storeParts, workers *workerParts) sl
 			})
 			write := packagesapi.API{Packages: packs, Inbox: stores.folder.Incoming("voice-package")}
 			return service{
-				admin:      write.AdminRoutes(),
-				checks:     []health.Check{installedCheck(packs)},
-				collectors: installedMetrics(workers.installed),
-				jobs:       []job{{name: "the installed voices", every: followPackages, run: packs.Follow}},
+				admin:  write.AdminRoutes(),
+				checks: []health.Check{installedCheck(packs)},
+				collectors: []prometheus.Collector{scraped(func() []prometheus.Metric {
+					return installedMetrics(workers.installed.Stats())
+				})},
+				jobs: []job{{name: "the installed voices", every: followPackages, run: packs.Follow}},
 			}, nil
 		},
 	}
@@ -163,38 +165,25 @@ func installedCheck(packs *packages.Packages) health.Check {
 	}
 }
 
-func installedMetrics(engines *installed.Engines) []prometheus.Collector {
-	all := statistics[installed.Stats]{read: engines.Stats}
-	return []prometheus.Collector{
-		all.gauge("recital_neural_voices_running", "Installed voices that run here.",
-			func(s installed.Stats) float64 { return float64(s.Voices) }),
-		all.gauge("recital_neural_processes_configured", "Processes of installed voices that there should be.",
-			func(s installed.Stats) float64 { return float64(s.Size) }),
-		all.gauge("recital_neural_processes_alive", "Processes of installed voices that run.",
-			func(s installed.Stats) float64 { return float64(s.Alive) }),
-		all.counter("recital_neural_process_respawns_total", "Processes of installed voices that were started again.",
-			func(s installed.Stats) float64 { return float64(s.Respawns) }),
-		all.counter("recital_neural_jobs_failed_total", "Jobs of installed voices whose process died, or took too long.",
-			func(s installed.Stats) float64 { return float64(s.Failed) }),
-		all.counter("recital_neural_samples_total", "Samples that installed voices have made, 22,050 for a second.",
-			func(s installed.Stats) float64 { return float64(s.Samples) }),
-		all.counter("recital_neural_busy_seconds_total", "Time that processes of installed voices took for jobs.",
-			func(s installed.Stats) float64 { return s.BusyTime.Seconds() }),
-		all.gauge("recital_neural_streams", "Streams in which installed voices speak.",
-			func(s installed.Stats) float64 { return float64(s.Streams) }),
-		all.gauge("recital_neural_streams_possible", "Streams in which the running voices can speak at the same time.",
-			func(s installed.Stats) float64 { return float64(s.Places) }),
-		all.gauge("recital_neural_streams_waiting", "Streams that wait until an installed voice can speak in them.",
-			func(s installed.Stats) float64 { return float64(s.Waiting) }),
-		all.counter("recital_neural_streams_total", "Streams in which installed voices have begun to speak.",
-			func(s installed.Stats) float64 { return float64(s.Streamed) }),
-		all.counter("recital_neural_streams_refused_total", "Streams that waited for an installed voice in vain.",
-			func(s installed.Stats) float64 { return float64(s.Refused) }),
-		all.counter("recital_neural_substitutions_total",
+func installedMetrics(s installed.Stats) []prometheus.Metric {
+	return []prometheus.Metric{
+		gauge("recital_neural_voices_running", "Installed voices that run here.", s.Voices),
+		gauge("recital_neural_processes_configured", "Processes of installed voices that there should be.", s.Size),
+		gauge("recital_neural_processes_alive", "Processes of installed voices that run.", s.Alive),
+		total("recital_neural_process_respawns_total", "Processes of installed voices that were started again.", s.Respawns),
+		total("recital_neural_jobs_failed_total", "Jobs of installed voices whose process died, or took too long.", s.Failed),
+		total("recital_neural_samples_total", "Samples that installed voices have made, 22,050 for a second.", s.Samples),
+		total("recital_neural_busy_seconds_total", "Time that processes of installed voices took for jobs.",
+			s.BusyTime.Seconds()),
+		gauge("recital_neural_streams", "Streams in which installed voices speak.", s.Streams),
+		gauge("recital_neural_streams_possible", "Streams in which the running voices can speak at the same time.", s.Places),
+		gauge("recital_neural_streams_waiting", "Streams that wait until an installed voice can speak in them.", s.Waiting),
+		total("recital_neural_streams_total", "Streams in which installed voices have begun to speak.", s.Streamed),
+		total("recital_neural_streams_refused_total", "Streams that waited for an installed voice in vain.", s.Refused),
+		total("recital_neural_substitutions_total",
 			"Streams in which another voice spoke, for want of the language, the process, the memory or a place.",
-			func(s installed.Stats) float64 { return float64(s.Substituted) }),
-		all.counter("recital_neural_fallbacks_total",
-			"System voices that spoke themselves, for want of a place of the installed voice that speaks for them.",
-			func(s installed.Stats) float64 { return float64(s.PassedOn) }),
+			s.Substituted),
+		total("recital_neural_fallbacks_total",
+			"System voices that spoke themselves, for want of a place of the installed voice that speaks for them.", s.PassedOn),
 	}
 }

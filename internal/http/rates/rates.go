@@ -1,20 +1,21 @@
-// Package rates limits how often an account, and an address, may do what appends to the log, and how often an address
-// may show a wrong credential: token buckets with a burst of four seconds. Each instance counts its own.
+// Package rates limits the rates of requests that append to the log, by account and by address, and of wrong
+// credentials, by address: token buckets with a burst of four seconds. Each instance counts its own.
 package rates
 
 import (
 	"context"
 	"fmt"
 	"net/netip"
+	"sync/atomic"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/time/rate"
 )
 
 const (
-	// burst is how many seconds' worth may come at once.
+	// burst is the size of a full bucket, in seconds of its rate.
 	burst = 4
-	// remembered bounds the accounts and the addresses that are remembered, about 300 bytes each: who is forgotten has
+	// remembered bounds the accounts and the addresses with a bucket, of about 300 bytes each. One that is forgotten has
 	// a full bucket.
 	remembered = 1 << 15
 )
@@ -26,12 +27,14 @@ type Limits struct {
 	Failures int            // wrong credentials of each address
 }
 
-// Limiter counts what was done. It is safe for concurrent use. A nil Limiter limits nothing.
+// Limiter counts requests and wrong credentials. It is safe for concurrent use. A nil Limiter limits nothing.
 type Limiter struct {
 	limits    Limits
 	accounts  *lru.Cache[string, *rate.Limiter]
 	addresses *lru.Cache[netip.Addr, *rate.Limiter]
 	failures  *lru.Cache[netip.Addr, *rate.Limiter] // by address
+
+	accountsOver, addressesOver atomic.Uint64
 }
 
 // New returns a Limiter.
@@ -45,7 +48,16 @@ func New(limits Limits) *Limiter {
 // Account counts one for an account, and reports whether its rate permits it.
 func (l *Limiter) Account(id, plan string) bool {
 	bucket := l.account(id, plan)
-	return bucket == nil || bucket.Allow()
+	if bucket == nil || bucket.Allow() {
+		return true
+	}
+	l.accountsOver.Add(1)
+	return false
+}
+
+// Over returns how often Account and Address have reported that the rate was exceeded.
+func (l *Limiter) Over() (accounts, addresses uint64) {
+	return l.accountsOver.Load(), l.addressesOver.Load()
 }
 
 // WaitAccount counts one for an account, and waits until its rate permits it or ctx ends.
@@ -69,7 +81,11 @@ func (l *Limiter) Address(address netip.Addr) bool {
 	if l == nil || l.limits.Address <= 0 || !address.IsValid() {
 		return true
 	}
-	return bucketOf(l.addresses, address, l.limits.Address).Allow()
+	if bucketOf(l.addresses, address, l.limits.Address).Allow() {
+		return true
+	}
+	l.addressesOver.Add(1)
+	return false
 }
 
 // Failure counts a wrong credential from an address that counts as one client, and reports whether its rate permits it.

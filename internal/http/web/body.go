@@ -223,8 +223,7 @@ func (s *Server) answerWithUpload(v *visit) error {
 		claim.Release()
 		return explainSpool(err)
 	}
-	admitted := v.release
-	v.release = func() { file.Close(); claim.Release(); admitted() }
+	v.release = func() { file.Close(); claim.Release() }
 	var inTime func() bool
 	v.http.HijackSetNoResponse(true)
 	v.http.Hijack(func(from net.Conn) {
@@ -275,11 +274,7 @@ func (s *Server) answerUpload(v *visit, from io.Reader, file *spool.File) {
 }
 
 func (s *Server) tryUpload(v *visit, from io.Reader, file *spool.File) (err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = panicError(cause)
-		}
-	}()
+	defer recoverTo(&err)
 	if err := s.readUpload(v, from, file); err != nil {
 		return err
 	}

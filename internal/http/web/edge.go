@@ -34,7 +34,7 @@ type visit struct {
 	trace    string // the client's own request id, for the log
 	status   int    // for log and metrics; the response's status unless set
 	stream   *streamBody
-	release  func()
+	release  func() // of the disk for an upload; nil for none
 
 	form      *bind.Form // of an upload
 	upload    *upload    // unread; nil for none
@@ -104,11 +104,7 @@ func (s *Server) open(http *fasthttp.RequestCtx) *visit {
 
 // recovered turns a panic into an error.
 func recovered(c *fiber.Ctx) (err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = panicError(cause)
-		}
-	}()
+	defer recoverTo(&err)
 	return c.Next()
 }
 
@@ -153,7 +149,9 @@ func (s *Server) unmatched(path string) answer {
 	if allow == "" {
 		return answerTo(errNotFound)
 	}
-	return answer{status: fasthttp.StatusMethodNotAllowed, message: "Method Not Allowed", detail: true, allow: allow}
+	return answer{allow: allow, Error: Error{
+		Status: http.StatusMethodNotAllowed, Message: "Method Not Allowed", Detail: true,
+	}}
 }
 
 var errNotFound = &Error{Status: http.StatusNotFound, Message: "Not Found", Detail: true}
@@ -238,7 +236,7 @@ func (s *Server) refuse(v *visit, err error) {
 	}
 	refusal := answerTo(err)
 	if refusal.internal {
-		s.logError(v, "request failed", err, slog.Int("status", refusal.status))
+		s.logError(v, "request failed", err, slog.Int("status", refusal.Status))
 	}
 	s.respond(v, refusal)
 }
@@ -262,8 +260,8 @@ func (s *Server) respond(v *visit, a answer) {
 	if v.Dialect == OpenAI {
 		a = a.forOpenAI()
 	}
-	v.status = a.status
-	status := a.status
+	v.status = a.Status
+	status := a.Status
 	if status == statusClientGone {
 		status = http.StatusServiceUnavailable // the client has gone
 		v.http.SetConnectionClose()
@@ -283,34 +281,34 @@ func (s *Server) respond(v *visit, a answer) {
 
 // unreadable answers requests that fasthttp could not read.
 func (s *Server) unreadable(c *fiber.Ctx, err error) error {
-	s.refuseUnread(c.Context(), nil, unreadableRequest(err))
+	s.refuseUnread(c.Context(), nil, answerTo(unreadableRequest(err)))
 	return nil
 }
 
-func unreadableRequest(err error) answer {
-	unreadable := answer{status: http.StatusBadRequest, message: "The request could not be read"}
-	var known *fiber.Error
-	if !errors.As(err, &known) {
-		return unreadable
+func unreadableRequest(err error) error {
+	known, _ := errors.AsType[*fiber.Error](err)
+	switch {
+	case known == nil:
+	case known.Code == http.StatusRequestEntityTooLarge:
+		return errTooLarge
+	case known.Code == http.StatusRequestHeaderFieldsTooLarge:
+		return &Error{Status: known.Code, Message: "The request's headers are too large"}
+	case known.Code == http.StatusRequestTimeout:
+		return errNotInTime
 	}
-	switch known.Code {
-	case http.StatusRequestEntityTooLarge:
-		return answerTo(errTooLarge)
-	case http.StatusRequestHeaderFieldsTooLarge:
-		return answer{status: known.Code, message: "The request's headers are too large"}
-	case http.StatusRequestTimeout:
-		return answerTo(errNotInTime)
-	}
-	return unreadable
+	return &Error{Status: http.StatusBadRequest, Message: "The request could not be read"}
 }
 
-// panicError returns an error for a panic. It contains only values of the runtime, because others may include a
-// client's text.
-func panicError(cause any) error {
-	if fault, ok := cause.(runtime.Error); ok {
-		return fmt.Errorf("%w: %w\n%s", errHandlerPanic, fault, debug.Stack())
+// recoverTo is deferred, and replaces the error of its caller by one for a panic. The error contains only values of the
+// runtime, because others may include a client's text.
+func recoverTo(err *error) {
+	switch cause := recover().(type) {
+	case nil:
+	case runtime.Error:
+		*err = fmt.Errorf("%w: %w\n%s", errHandlerPanic, cause, debug.Stack())
+	default:
+		*err = fmt.Errorf("%w with a %T\n%s", errHandlerPanic, cause, debug.Stack())
 	}
-	return fmt.Errorf("%w with a %T\n%s", errHandlerPanic, cause, debug.Stack())
 }
 
 func isContextError(err error) bool {

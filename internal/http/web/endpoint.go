@@ -77,23 +77,18 @@ func (s *Server) answer(v *visit) error {
 	return s.send(v, reply)
 }
 
-// admit counts a running request. While the server drains, and on connections beyond the limit, it refuses all but
-// health checks.
+// admit refuses all requests but health checks while the server drains, and on connections beyond the limit.
 func (s *Server) admit(v *visit) error {
-	if s.leaving.Load() || s.Draining() {
+	drains := s.draining.Err() != nil
+	if s.leaving.Load() || drains {
 		v.http.SetConnectionClose()
 	}
-	if v.Route.WhileDraining {
+	switch {
+	case v.Route.WhileDraining:
 		return nil
-	}
-	if connOf(v.http).Extra() {
+	case connOf(v.http).Extra():
 		return errConnections
-	}
-	// counted before the flag is read, so that Drain cannot miss an admitted request
-	s.busy.Add(1)
-	v.release = func() { s.busy.Add(-1) }
-	if s.Draining() {
-		v.http.SetConnectionClose()
+	case drains:
 		return errShutdown
 	}
 	return nil
@@ -114,11 +109,7 @@ func checkBody(v *visit) error {
 // run calls the handler. If it returns NotFound on a route that reads views, it is called again once their read models
 // have reached the log's head, so that a result is never missing only because they lag.
 func (s *Server) run(v *visit, e *endpoint) (reply Reply, err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = panicError(cause)
-		}
-	}()
+	defer recoverTo(&err)
 	handle := func() (Reply, error) { return s.handleInput(v, e) }
 	reply, err = handle()
 	if !s.mayBeLate(v.Call, err) {
@@ -297,7 +288,7 @@ func (s *Server) startStream(v *visit, reply Reply) error {
 
 func (s *Server) cutAtDrain(life *lifetime) {
 	select {
-	case <-s.drained:
+	case <-s.draining.Done():
 		life.cancel(errShutdown)
 	case <-life.Done():
 	}

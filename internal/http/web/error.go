@@ -32,8 +32,7 @@ func (e *Error) Error() string { return fmt.Sprintf("%d: %s", e.Status, e.Messag
 
 // TooManyRequests returns a 429 that asks the client to retry after a time.
 func TooManyRequests(message string, after time.Duration) error {
-	again := true
-	return &Error{Status: http.StatusTooManyRequests, Message: message, RetryAfter: after, Retry: &again}
+	return &Error{Status: http.StatusTooManyRequests, Message: message, RetryAfter: after, Retry: new(true)}
 }
 
 // Invalid returns a 422 for inputs that only a handler can check: see Call.Wrong.
@@ -80,24 +79,18 @@ var (
 
 // answer is the client's view of an error.
 type answer struct {
-	status     int
-	message    string
-	items      []Item
-	detail     bool
-	allow      string
-	retryAfter time.Duration
-	retry      *bool
-	internal   bool // the error is logged, and not sent to the client
-
-	code, clientSecret string
+	Error
+	items    []Item
+	allow    string
+	internal bool // the error is logged, and not sent to the client
 }
 
 func (a answer) headers() (h RefusalHeaders) {
-	if a.retryAfter > 0 {
-		h.RetryAfter = new(max(1, int(math.Ceil(a.retryAfter.Seconds()))))
+	if a.RetryAfter > 0 {
+		h.RetryAfter = new(max(1, int(math.Ceil(a.RetryAfter.Seconds()))))
 	}
-	if a.retry != nil {
-		h.ShouldRetry = new(strconv.FormatBool(*a.retry))
+	if a.Retry != nil {
+		h.ShouldRetry = new(strconv.FormatBool(*a.Retry))
 	}
 	return h
 }
@@ -114,30 +107,35 @@ func answerTo(err error) answer {
 	var resting interface{ RetryAfter() time.Duration } // an error that knows when to retry
 	switch {
 	case errors.As(err, &own):
-		return answer{
-			status: own.Status, message: own.Message, detail: own.Detail, retryAfter: own.RetryAfter, retry: own.Retry,
-			code: own.Code, clientSecret: own.ClientSecret,
-		}
+		return answer{Error: *own}
 	case errors.As(err, &invalid):
-		return answer{status: http.StatusUnprocessableEntity, items: invalid.items}
+		return answer{Error: Error{Status: http.StatusUnprocessableEntity}, items: invalid.items}
 	case errors.As(err, &malformed):
-		return answer{status: http.StatusBadRequest, message: malformed.Detail, detail: true}
+		return answer{Error: Error{Status: http.StatusBadRequest, Message: malformed.Detail, Detail: true}}
 	case errors.As(err, &refusal):
 		ans := answerToRefusal(refusal)
-		if errors.As(err, &resting) && ans.retryAfter > 0 {
-			ans.retryAfter = max(ans.retryAfter, resting.RetryAfter())
+		if errors.As(err, &resting) && ans.RetryAfter > 0 {
+			ans.RetryAfter = max(ans.RetryAfter, resting.RetryAfter())
 		}
 		return ans
 	case errors.Is(err, errClientGone):
-		return answer{status: statusClientGone, message: "The client has gone"}
+		return answer{Error: Error{Status: statusClientGone, Message: "The client has gone"}}
 	case errors.Is(err, errShutdown):
-		return unavailable("The server is shutting down")
+		return answer{Error: Error{
+			Status: http.StatusServiceUnavailable, Message: "The server is shutting down", RetryAfter: time.Second,
+		}}
 	case errors.Is(err, context.DeadlineExceeded):
-		return answer{
-			status: http.StatusGatewayTimeout, message: "The request took too long", retryAfter: time.Second, internal: true,
-		}
+		return answer{internal: true, Error: Error{
+			Status: http.StatusGatewayTimeout, Message: "The request took too long", RetryAfter: time.Second,
+		}}
 	}
-	return answer{status: http.StatusInternalServerError, message: "Internal Server Error", internal: true}
+	return internalError()
+}
+
+func internalError() answer {
+	return answer{internal: true, Error: Error{
+		Status: http.StatusInternalServerError, Message: "Internal Server Error",
+	}}
 }
 
 func answerToRefusal(refusal *domain.Error) answer {
@@ -152,22 +150,18 @@ func answerToRefusal(refusal *domain.Error) answer {
 		domain.Unavailable:     http.StatusServiceUnavailable,
 	}[refusal.Code]
 	if !ok {
-		return answer{status: http.StatusInternalServerError, message: "Internal Server Error", internal: true}
+		return internalError()
 	}
-	ans := answer{status: status, message: refusal.Message}
+	ans := answer{Error: Error{Status: status, Message: refusal.Message}}
 	switch refusal.Code {
 	case domain.Unavailable:
-		ans.retryAfter, ans.internal = time.Second, true
+		ans.RetryAfter, ans.internal = time.Second, true
 	case domain.Conflict:
-		ans.retryAfter, ans.retry = time.Second, new(true)
+		ans.RetryAfter, ans.Retry = time.Second, new(true)
 	case domain.Rejected, domain.Invalid:
-		ans.retry = new(false)
+		ans.Retry = new(false)
 	}
 	return ans
-}
-
-func unavailable(message string) answer {
-	return answer{status: http.StatusServiceUnavailable, message: message, retryAfter: time.Second}
 }
 
 // Explanation is an error in the form for clients, as in answers over HTTP.
@@ -181,7 +175,7 @@ type Explanation struct {
 // clients become internal errors.
 func Explain(err error) Explanation {
 	ans := answerTo(err)
-	explained := Explanation{Status: ans.status, Type: errorType(ans.status), Message: ans.message}
+	explained := Explanation{Status: ans.Status, Type: errorType(ans.Status), Message: ans.Message}
 	if len(ans.items) > 0 {
 		explained.Message = ans.items[0].Field() + ": " + ans.items[0].Msg
 	}
@@ -200,10 +194,10 @@ func CloseCode(err error) int {
 		}
 	}
 	switch ans := answerTo(err); {
-	case ans.status == http.StatusTooManyRequests, ans.status == http.StatusServiceUnavailable,
-		ans.status == http.StatusConflict && ans.retryAfter > 0:
+	case ans.Status == http.StatusTooManyRequests, ans.Status == http.StatusServiceUnavailable,
+		ans.Status == http.StatusConflict && ans.RetryAfter > 0:
 		return CloseTryLater
-	case ans.status >= http.StatusInternalServerError:
+	case ans.Status >= http.StatusInternalServerError:
 		return CloseInternal
 	}
 	return ClosePolicy
@@ -301,24 +295,24 @@ type flat struct {
 
 // body returns the answer's JSON value in a dialect.
 func (a answer) body(dialect Dialect, requestID string) any {
-	message, detail, declined := a.message, any(nil), payment{a.code, a.clientSecret}
+	message, detail, declined := a.Message, any(nil), payment{a.Code, a.ClientSecret}
 	switch {
 	case len(a.items) > 0:
 		message, detail = a.items[0].Field()+": "+a.items[0].Msg, a.items
-	case a.detail:
-		detail = a.message
+	case a.Detail:
+		detail = a.Message
 	}
 	if dialect == OpenAI {
 		return openAIBody(a, message)
 	}
 	if dialect == V11 || dialect == V12 {
-		name := errorType(a.status)
+		name := errorType(a.Status)
 		return envelope{Detail: detail, Type: "error", Error: envelopeOne{name, message, declined}, RequestID: requestID}
 	}
 	switch {
-	case a.status == http.StatusUnauthorized:
-		return flat{Detail: detail, Error: message, Message: message, Status: a.status}
-	case a.detail:
+	case a.Status == http.StatusUnauthorized:
+		return flat{Detail: detail, Error: message, Message: message, Status: a.Status}
+	case a.Detail:
 		return flat{Detail: detail, Error: message, Message: message}
 	}
 	return flat{Detail: detail, Error: message, payment: declined}
@@ -370,18 +364,18 @@ const (
 // forOpenAI returns the answer with the status and the code of OpenAI's interface. Its clients retry a 429, unless
 // x-should-retry forbids it, as for an exhausted quota.
 func (a answer) forOpenAI() answer {
-	switch a.status {
+	switch a.Status {
 	case http.StatusUnprocessableEntity:
-		a.status, a.code = http.StatusBadRequest, codeWrongValue
+		a.Status, a.Code = http.StatusBadRequest, codeWrongValue
 		if len(a.items) > 0 {
-			a.code = codeOf(a.items[0])
+			a.Code = codeOf(a.items[0])
 		}
 	case http.StatusUnauthorized:
-		a.code = codeBadKey
+		a.Code = codeBadKey
 	case http.StatusPaymentRequired:
-		a.status, a.code, a.retry = http.StatusTooManyRequests, codeNoQuota, new(false)
+		a.Status, a.Code, a.Retry = http.StatusTooManyRequests, codeNoQuota, new(false)
 	case http.StatusTooManyRequests:
-		a.code = codeTooMany
+		a.Code = codeTooMany
 	}
 	return a
 }
@@ -418,19 +412,19 @@ func openAIBody(a answer, message string) openAIError {
 	if len(a.items) > 0 && len(a.items[0].Loc) > 1 && a.items[0].Type != "json_invalid" {
 		fields.Param = new(a.items[0].Field())
 	}
-	if a.code != "" {
-		fields.Code = &a.code
+	if a.Code != "" {
+		fields.Code = &a.Code
 	}
 	return openAIError{Error: fields}
 }
 
 func openAIErrorType(a answer) string {
 	switch {
-	case a.code == codeNoQuota:
+	case a.Code == codeNoQuota:
 		return codeNoQuota
-	case a.status == http.StatusTooManyRequests:
+	case a.Status == http.StatusTooManyRequests:
 		return "rate_limit_error"
-	case a.status >= http.StatusInternalServerError:
+	case a.Status >= http.StatusInternalServerError:
 		return "server_error"
 	}
 	return "invalid_request_error"

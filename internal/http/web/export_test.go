@@ -8,6 +8,12 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
+// StartDraining begins to drain, and does not wait.
+func (s *Server) StartDraining() { s.drain() }
+
+// Draining reports whether the server drains.
+func (s *Server) Draining() bool { return s.draining.Err() != nil }
+
 // RowFor returns the row with the limits of a request's body.
 func (s *Server) RowFor(method, uri string) string {
 	return rowOf(s.table.match(method, rawPath([]byte(uri))))

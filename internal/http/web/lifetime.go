@@ -113,8 +113,8 @@ func isRevocation(err error) bool {
 // leash ends a stream. After the stream has ended, its connection may serve other requests and is not touched.
 type leash struct {
 	life  *lifetime
-	conn  *netconn.Conn // nil for other types of connections
-	cause error         // of the end
+	conn  *netconn.Conn
+	cause error // of the end
 
 	mu      sync.Mutex
 	loose   bool
@@ -126,7 +126,7 @@ func (l *leash) pull() {
 	l.life.cancel(l.cause)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.loose && l.conn != nil {
+	if !l.loose {
 		l.cutting = time.AfterFunc(closeGrace, l.cut)
 	}
 }

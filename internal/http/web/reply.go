@@ -162,11 +162,7 @@ func (b *streamBody) WriteTo(w io.Writer) (int64, error) {
 }
 
 func (b *streamBody) run(out io.Writer) (err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = panicError(cause)
-		}
-	}()
+	defer recoverTo(&err)
 	if err := b.write(b.life, out); err != nil {
 		return fmt.Errorf("writing the stream: %w", b.life.why(err))
 	}

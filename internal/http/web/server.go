@@ -132,26 +132,22 @@ func defaultTo[T int | time.Duration](limit *T, value T) {
 
 // Server serves one table of routes on one listener.
 type Server struct {
-	cfg       Config
-	log       *slog.Logger
-	table     table
-	exposed   string // headers that scripts of other origins may read
-	app       *fiber.App
-	fiber     fasthttp.RequestHandler
-	listener  atomic.Pointer[netconn.Listener]
-	leaving   atomic.Bool
-	draining  atomic.Bool
-	drained   chan struct{} // closed when draining begins
-	drainOnce sync.Once
-	busy      atomic.Int64 // calls in progress on routes that drain
-	bodies    *quota.Budget
-	uploads   *quota.Budget
+	cfg      Config
+	log      *slog.Logger
+	table    table
+	exposed  string // headers that scripts of other origins may read
+	app      *fiber.App
+	fiber    fasthttp.RequestHandler
+	listener atomic.Pointer[netconn.Listener]
+	leaving  atomic.Bool
+	bodies   *quota.Budget
+	uploads  *quota.Budget
 
 	sockets       socketCount
 	socketBuffers sync.Pool // for writing
 
-	stop     chan struct{}
-	stopOnce sync.Once
+	draining, stopped context.Context // end when draining begins, and when the server stops
+	drain, stop       context.CancelFunc
 }
 
 // NewServer checks and compiles the routes.
@@ -160,7 +156,9 @@ func NewServer(cfg Config) (*Server, error) {
 	if cfg.Logger == nil {
 		return nil, errors.New("building the server: no logger")
 	}
-	s := &Server{cfg: cfg, log: cfg.Logger, table: table{}, stop: make(chan struct{}), drained: make(chan struct{})}
+	s := &Server{cfg: cfg, log: cfg.Logger, table: table{}}
+	s.draining, s.drain = context.WithCancel(context.Background())
+	s.stopped, s.stop = context.WithCancel(context.Background())
 	s.bodies = quota.New(int64(cfg.Limits.Bodies), int64(cfg.Limits.AddressBodies))
 	s.uploads = quota.New(int64(cfg.Limits.Uploads), int64(cfg.Limits.AddressUploads))
 	if cfg.Name != "" {
@@ -312,11 +310,9 @@ func (s *Server) Serve(ln net.Listener) error {
 	var watcher sync.WaitGroup
 	watcher.Go(func() { s.watchClients(listener) })
 	defer watcher.Wait()
-	defer s.stopOnce.Do(func() { close(s.stop) })
-	select {
-	case <-s.stop: // Shutdown came first
+	defer s.stop()
+	if s.stopped.Err() != nil { // Shutdown came first
 		return ln.Close()
-	default:
 	}
 	if err := s.app.Server().Serve(listener); err != nil {
 		return fmt.Errorf("serving: %w", err)
@@ -332,7 +328,7 @@ func (s *Server) watchClients(listener *netconn.Listener) {
 	defer ticker.Stop()
 	for {
 		select {
-		case <-s.stop:
+		case <-s.stopped.Done():
 			return
 		case <-ticker.C:
 			listener.Each((*netconn.Conn).CheckGone)
@@ -346,34 +342,15 @@ const (
 	cutGrace = 2 * time.Second
 )
 
-// Draining reports whether Drain has been called.
-func (s *Server) Draining() bool { return s.draining.Load() }
-
 // Leave moves clients to other instances: requests are served as before, and each reply closes its connection.
 func (s *Server) Leave() { s.leaving.Store(true) }
 
-// StartDraining refuses new requests with 503, except on routes with WhileDraining, and closes Conn.Draining. It does
-// not wait.
-func (s *Server) StartDraining() {
-	s.draining.Store(true)
-	s.drainOnce.Do(func() { close(s.drained) })
-}
-
-// Drain refuses new requests and waits until the running ones have ended, or returns ctx's error. It does not wait for
-// requests of routes with WhileDraining, so their handlers may call it.
-func (s *Server) Drain(ctx context.Context) error {
-	s.StartDraining()
-	if err := waitUntil(ctx, func() bool { return s.busy.Load() == 0 }); err != nil {
-		return fmt.Errorf("draining: %d requests are running: %w", s.busy.Load(), err)
-	}
-	return nil
-}
-
-// Shutdown stops accepting, drains, and waits until all connections are closed. When ctx ends, it cuts the remaining
-// ones, so that their clients see an error, and returns ctx's error.
+// Shutdown stops accepting, drains, and waits until all connections are closed. A draining server refuses new requests
+// with 503, except on routes with WhileDraining, and closes Conn.Draining. When ctx ends, Shutdown cuts the remaining
+// connections, so that their clients see an error, and returns ctx's error.
 func (s *Server) Shutdown(ctx context.Context) error {
-	s.StartDraining()
-	defer s.stopOnce.Do(func() { close(s.stop) })
+	s.drain()
+	defer s.stop()
 	listener := s.listener.Load()
 	if listener == nil {
 		return nil

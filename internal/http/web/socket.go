@@ -149,7 +149,7 @@ type Conn struct {
 func (c *Conn) Header(name string) string { return c.visit.Header(name) }
 
 // Draining is closed when the server drains. The handler should complete its accepted work and return ErrGoingAway.
-func (c *Conn) Draining() <-chan struct{} { return c.server.drained }
+func (c *Conn) Draining() <-chan struct{} { return c.server.draining.Done() }
 
 // ErrGoingAway closes a socket because the server drains.
 var ErrGoingAway error = &CloseError{Code: CloseGoingAway, Err: errShutdown}

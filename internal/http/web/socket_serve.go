@@ -77,11 +77,7 @@ func (s *Server) converse(v *visit, ws *websocket.Conn) {
 
 // run calls the handler.
 func (c *Conn) run(handler SocketHandler) (err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = panicError(cause)
-		}
-	}()
+	defer recoverTo(&err)
 	return handler(c.visit.life, c)
 }
 

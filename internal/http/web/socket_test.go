@@ -369,7 +369,7 @@ func TestAnEOFInTheHandlerIsNotADisconnection(t *testing.T) {
 	ws := s.dial(t)
 	_, _, err := ws.ReadMessage()
 	require.True(t, websocket.IsCloseError(err, web.CloseInternal), "%v", err)
-	require.NoError(t, s.Drain(t.Context()))
+	require.NoError(t, s.Shutdown(t.Context()))
 	require.Contains(t, s.logs.String(), "socket failed")
 }
 
@@ -396,7 +396,7 @@ func TestTheEndOfTheClientEndsTheHandler(t *testing.T) {
 			})
 			c.leave(s.dial(t))
 			require.ErrorContains(t, <-ended, c.want)
-			require.NoError(t, s.Drain(t.Context()), "the socket still counts")
+			require.NoError(t, s.Shutdown(t.Context()), "the socket is closed")
 			require.NotContains(t, s.logs.String(), "socket failed")
 		})
 	}
@@ -412,7 +412,7 @@ func TestAnEarlyDisconnectionLeavesNothingBehind(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	require.NoError(t, s.Drain(ctx))
+	require.NoError(t, s.Shutdown(ctx))
 }
 
 // revocations implements web.Revocations for tests.
@@ -483,11 +483,9 @@ func TestDrainNotifiesTheSockets(t *testing.T) {
 	})
 	ws := s.dial(t)
 	<-entered
-	drained := make(chan error, 1)
-	go func() { drained <- s.Drain(context.Background()) }()
+	s.StartDraining()
 	require.Equal(t, "last words", hear(t, ws))
 	requireClosed(t, ws, 1001, "shutting down")
-	require.NoError(t, <-drained)
 	_, response, err := websocket.DefaultDialer.Dial("ws://"+s.addr+"/socket", nil)
 	require.Error(t, err)
 	require.Equal(t, 503, response.StatusCode)
@@ -559,7 +557,7 @@ func TestAStalledReaderEndsWithItsSession(t *testing.T) {
 	})
 	s.thirsty(t)
 	require.ErrorContains(t, <-ended, "lasted too long")
-	require.NoError(t, s.Drain(t.Context()))
+	require.NoError(t, s.Shutdown(t.Context()))
 }
 
 func TestStopReadingEndsARead(t *testing.T) {

@@ -288,7 +288,7 @@ func TestADrainFinishesWhatWasFlushed(t *testing.T) {
 	idle := h.begin(t, key, dialectC)
 	idle.hear()
 	drained := make(chan error, 1)
-	go func() { drained <- h.server.Drain(context.Background()) }()
+	go func() { drained <- h.server.Shutdown(context.Background()) }()
 	_, code := idle.rest()
 	require.Equal(t, 1001, code)
 	frames, code := flushed.rest()

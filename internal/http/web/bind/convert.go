@@ -141,8 +141,8 @@ func setText(slot reflect.Value, text string) *fault {
 }
 
 func (f *field) text(value Value) (string, *fault) {
-	if value.Kind == JSONObject && f.rules.inObject != "" {
-		value = value.member(f.rules.inObject)
+	if value.Kind == JSONObject && f.rules.Member != "" {
+		value = value.member(f.rules.Member)
 	}
 	if value.Kind != String {
 		switch {
@@ -167,7 +167,7 @@ func (f *field) convertList(slot reflect.Value, value Value) []Item {
 		return []Item{listType().at(f.loc()...)}
 	}
 	items := value.Items()
-	if limit := f.rules.maxItems; limit != nil && len(items) > *limit {
+	if limit := f.rules.MaxItems; limit != nil && len(items) > *limit {
 		return []Item{tooMany(*limit, len(items)).at(f.loc()...)}
 	}
 	list := make([]string, len(items))

@@ -72,22 +72,15 @@ func (p *Plan) Fields() []Field {
 }
 
 func (f *field) describe(source string) Field {
-	r := &f.rules
 	described := Field{
 		Source: source, Type: f.of, Pointer: f.nullable, Required: f.required, Doc: f.docs.doc, Nullable: f.docs.nullable,
-		Format: f.docs.format, Example: f.docs.example,
-		Rules: Rules{
-			GT: r.gt, GE: r.ge, LT: r.lt, LE: r.le, MinLen: r.minLen, MaxLen: r.maxLen, MaxItems: r.maxItems,
-			Values: f.values(), Synonyms: r.synonyms, Member: r.inObject,
-		},
+		Format: f.docs.format, Example: f.docs.example, Rules: f.rules.Rules,
 	}
+	described.Values = f.values()
 	if len(f.names) > 0 {
 		described.Name, described.Aliases = f.names[0], f.names[1:]
 	}
-	if r.pattern != nil {
-		described.Pattern = r.pattern.String()
-	}
-	if r.url {
+	if f.rules.url {
 		described.Format = "uri"
 	}
 	if f.fallback.IsValid() {

@@ -4,26 +4,23 @@ import (
 	"errors"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
-// rules are the bounds of one field. An absent bound is nil.
+// rules are the compiled rules of one field.
 type rules struct {
-	gt, ge, lt, le *float64
-	minLen, maxLen *int // code points
-	maxItems       *int
-	pattern        *regexp.Regexp
-	url            bool
+	Rules   // without Values and Default
+	pattern *regexp.Regexp
+	url     bool
 
 	setKind  string // "literal_error" or "enum"; "" without a set of values
 	words    []string
 	numbers  []int64
 	expected string
-	synonyms []Synonym // accepted in addition to the set
-	several  bool      // values of the set, separated by commas
-	inObject string    // the member of an object that may stand for the value; "" for none
+	several  bool // values of the set, separated by commas
 }
 
 func (r *rules) text(s string) (string, *fault) {
@@ -39,16 +36,16 @@ func (r *rules) text(s string) (string, *fault) {
 		return r.member(s)
 	}
 	if r.url {
-		if r.maxLen != nil && utf8.RuneCountInString(s) > *r.maxLen {
-			return "", urlTooLong(*r.maxLen)
+		if r.MaxLen != nil && utf8.RuneCountInString(s) > *r.MaxLen {
+			return "", urlTooLong(*r.MaxLen)
 		}
 		return httpURL(s)
 	}
-	if r.minLen != nil && utf8.RuneCountInString(s) < *r.minLen {
-		return "", tooShort(*r.minLen)
+	if r.MinLen != nil && utf8.RuneCountInString(s) < *r.MinLen {
+		return "", tooShort(*r.MinLen)
 	}
-	if r.maxLen != nil && utf8.RuneCountInString(s) > *r.maxLen {
-		return "", tooLong(*r.maxLen)
+	if r.MaxLen != nil && utf8.RuneCountInString(s) > *r.MaxLen {
+		return "", tooLong(*r.MaxLen)
 	}
 	if r.pattern != nil && !r.pattern.MatchString(s) {
 		return "", patternMismatch(r.pattern.String())
@@ -57,12 +54,10 @@ func (r *rules) text(s string) (string, *fault) {
 }
 
 func (r *rules) member(s string) (string, *fault) {
-	for _, word := range r.words {
-		if s == word {
-			return s, nil
-		}
+	if slices.Contains(r.words, s) {
+		return s, nil
 	}
-	for _, synonym := range r.synonyms {
+	for _, synonym := range r.Synonyms {
 		if s == synonym.Word {
 			return synonym.For, nil
 		}
@@ -74,10 +69,8 @@ func (r *rules) outOfSet() *fault { return outOfSet(r.setKind, r.expected) }
 
 func (r *rules) integer(n int64) *fault {
 	if r.setKind != "" {
-		for _, number := range r.numbers {
-			if n == number {
-				return nil
-			}
+		if slices.Contains(r.numbers, n) {
+			return nil
 		}
 		return r.outOfSet()
 	}
@@ -97,14 +90,14 @@ func (r *rules) float(f float64) *fault {
 // bounds checks in pydantic's order. Each check is written so that not-a-number fails it.
 func (r *rules) bounds(n float64) *fault {
 	switch {
-	case r.le != nil && !(n <= *r.le):
-		return bound("less_than_equal", "le", "less than or equal to", *r.le)
-	case r.lt != nil && !(n < *r.lt):
-		return bound("less_than", "lt", "less than", *r.lt)
-	case r.ge != nil && !(n >= *r.ge):
-		return bound("greater_than_equal", "ge", "greater than or equal to", *r.ge)
-	case r.gt != nil && !(n > *r.gt):
-		return bound("greater_than", "gt", "greater than", *r.gt)
+	case r.LE != nil && !(n <= *r.LE):
+		return bound("less_than_equal", "le", "less than or equal to", *r.LE)
+	case r.LT != nil && !(n < *r.LT):
+		return bound("less_than", "lt", "less than", *r.LT)
+	case r.GE != nil && !(n >= *r.GE):
+		return bound("greater_than_equal", "ge", "greater than or equal to", *r.GE)
+	case r.GT != nil && !(n > *r.GT):
+		return bound("greater_than", "gt", "greater than", *r.GT)
 	}
 	return nil
 }
@@ -125,8 +118,7 @@ func integer(v Value) (int64, *fault) {
 	case Int:
 		return parseInt(v.Text)
 	case Float:
-		f, _ := strconv.ParseFloat(v.Text, 64)
-		return wholeFloat(f)
+		return wholeFloat(mustFloat(v.Text))
 	case String:
 		text, ok := plainInteger(v.Text)
 		if !ok {
@@ -201,8 +193,7 @@ func float(v Value) (float64, *fault) {
 		}
 		return 0, nil
 	case Int, Float:
-		f, _ := strconv.ParseFloat(v.Text, 64)
-		return f, nil
+		return mustFloat(v.Text), nil
 	case String:
 		return parseFloat(v.Text)
 	}

@@ -100,7 +100,7 @@ func (f *field) readSource(tags map[string]string) error {
 
 func (f *field) readRules(tags map[string]string) error {
 	r := &f.rules
-	for key, slot := range map[string]**float64{"gt": &r.gt, "ge": &r.ge, "lt": &r.lt, "le": &r.le} {
+	for key, slot := range map[string]**float64{"gt": &r.GT, "ge": &r.GE, "lt": &r.LT, "le": &r.LE} {
 		if text, ok := tags[key]; ok {
 			n, err := strconv.ParseFloat(text, 64)
 			if err != nil || f.kind != kindInteger && f.kind != kindFloat {
@@ -109,7 +109,7 @@ func (f *field) readRules(tags map[string]string) error {
 			*slot = &n
 		}
 	}
-	for key, slot := range map[string]**int{"minlen": &r.minLen, "maxlen": &r.maxLen, "maxitems": &r.maxItems} {
+	for key, slot := range map[string]**int{"minlen": &r.MinLen, "maxlen": &r.MaxLen, "maxitems": &r.MaxItems} {
 		if text, ok := tags[key]; ok {
 			n, err := strconv.Atoi(text)
 			if err != nil || n < 0 || f.kind != kindList && (f.kind != kindText || key == "maxitems") {
@@ -123,10 +123,10 @@ func (f *field) readRules(tags map[string]string) error {
 		if err != nil || f.kind != kindText && f.kind != kindList {
 			return fmt.Errorf("pattern %q needs a regular expression and a string field: %v", text, err)
 		}
-		r.pattern = pattern
+		r.Pattern, r.pattern = text, pattern
 	}
-	if r.inObject = tags["member"]; r.inObject != "" && (f.kind != kindText || f.source != fromBody) {
-		return fmt.Errorf("member:%q needs a string field of a body", r.inObject)
+	if r.Member = tags["member"]; r.Member != "" && (f.kind != kindText || f.source != fromBody) {
+		return fmt.Errorf("member:%q needs a string field of a body", r.Member)
 	}
 	if text, ok := tags["url"]; ok {
 		if text != "http" || f.kind != kindText {
@@ -173,7 +173,7 @@ func (f *field) readSynonyms(list string) error {
 		if !ok || !slices.Contains(r.words, word) || f.kind != kindText {
 			return fmt.Errorf("synonyms: %q is not name=value with a value of the set", pair)
 		}
-		r.synonyms = append(r.synonyms, Synonym{Word: name, For: word})
+		r.Synonyms = append(r.Synonyms, Synonym{Word: name, For: word})
 	}
 	return nil
 }
