@@ -60,14 +60,6 @@ func New(config Config) *Analyser {
 	}
 }
 
-// Analyse measures a whole recording.
-func Analyse(samples []int16, config Config) (Report, Statistics) {
-	a := New(config)
-	a.samples = samples
-	a.measureBlocks()
-	return a.Finish()
-}
-
 // Write measures signed 16-bit little-endian samples of one channel, cut anywhere. It never fails.
 func (a *Analyser) Write(pcm []byte) (int, error) {
 	taken := len(pcm)

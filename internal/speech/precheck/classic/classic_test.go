@@ -94,7 +94,7 @@ func worsens(t *testing.T, u acousticstest.Utterance, noise acousticstest.Noise,
 }
 
 func analyse(samples []int16, rate int) acoustics.Report {
-	r, _ := acoustics.Analyse(samples, acoustics.Config{Rate: rate})
+	r, _ := acousticstest.Analyse(samples, acoustics.Config{Rate: rate})
 	return r
 }
 

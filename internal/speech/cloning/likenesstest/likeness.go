@@ -1,5 +1,5 @@
-// Package likeness measures the distance between two voices that speak the same sentences.
-package likeness
+// Package likenesstest measures the distance between two voices that speak the same sentences.
+package likenesstest
 
 import (
 	"math"
@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/recital-tts/recital/internal/speech/acoustics"
+	"github.com/recital-tts/recital/internal/speech/acoustics/acousticstest"
 )
 
 // Distance is the distance between two voices.
@@ -35,7 +36,7 @@ type Voice struct {
 func Measure(sentences [][]int16, rate int) Voice {
 	var v Voice
 	for _, samples := range sentences {
-		_, one := acoustics.Analyse(samples, acoustics.Config{Rate: rate})
+		_, one := acousticstest.Analyse(samples, acoustics.Config{Rate: rate})
 		v.each, v.cepstra = append(v.each, one), append(v.cepstra, cepstra(samples, rate))
 	}
 	return v
