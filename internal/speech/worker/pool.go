@@ -92,11 +92,8 @@ func (p *Pool) Speak(ctx context.Context, job speech.Job) (speech.Utterance, err
 	if !(job.Speed >= speech.MinSpeed && job.Speed <= speech.MaxSpeed) { // also refuses NaN
 		return nil, fmt.Errorf("%w: the speed is out of range", speech.ErrRefused)
 	}
-	if timbre := job.Voice.Timbre; timbre != nil && !timbre.Valid() {
-		return nil, fmt.Errorf("%w: the timbre is out of range", speech.ErrRefused)
-	}
-	if len(job.Text) > engineproto.MaxTextBytes {
-		return nil, fmt.Errorf("%w: a segment of more than %d bytes", speech.ErrRefused, engineproto.MaxTextBytes)
+	if err := engineproto.NewJob(job).Check(); err != nil {
+		return nil, fmt.Errorf("%w: %w", speech.ErrRefused, err)
 	}
 	t := &task{job: job, utterance: newUtterance(ctx, p.config.MaxAudioBytes), taken: make(chan error, 1)}
 	if speed := engineproto.EngineSpeed(job); speed != job.Pace() {

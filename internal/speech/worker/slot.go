@@ -72,7 +72,7 @@ func (s *slot) feed(ctx context.Context, e *engine) (useful bool, err error) {
 		}
 		if !ok {
 			e.kill()
-			return useful, e.death()
+			return useful, e.process.Death()
 		}
 		t.taken <- nil
 		useful = true
@@ -98,12 +98,7 @@ func (s *slot) serve(e *engine, t *task) error {
 		u.finish(u.ctx.Err())
 		return nil
 	}
-	frame, err := engineproto.JobFrame(t.job)
-	if err != nil {
-		u.finish(fmt.Errorf("%w: %w", speech.ErrRefused, err))
-		return nil
-	}
-	if err := e.process.In.Write(frame); err != nil {
+	if err := e.process.In.WriteJSON(engineproto.KindJob, engineproto.NewJob(t.job)); err != nil {
 		return s.fail(u, err)
 	}
 	return s.pass(e, u)
@@ -118,7 +113,7 @@ func (s *slot) pass(e *engine, u *utterance) error {
 		select {
 		case frame, ok := <-e.frames:
 			if !ok {
-				return s.fail(u, e.death())
+				return s.fail(u, e.process.Death())
 			}
 			done, err := s.take(u, frame)
 			if err != nil || done {

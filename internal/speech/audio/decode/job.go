@@ -31,11 +31,7 @@ type job struct {
 }
 
 func (j *job) run(opening protocol.Opening) error {
-	payload, err := protocol.Payload(opening)
-	if err != nil {
-		return err
-	}
-	if err := j.worker.In.Write(workers.Frame{Kind: protocol.Open, Payload: payload}); err != nil {
+	if err := j.worker.In.WriteJSON(protocol.Open, opening); err != nil {
 		return errLost
 	}
 	for {
@@ -55,13 +51,13 @@ func (j *job) run(opening protocol.Opening) error {
 func (j *job) take(frame workers.Frame, opening protocol.Opening) (ended bool, err error) {
 	switch frame.Kind {
 	case protocol.Read:
-		return false, j.answer(frame.Payload)
+		return false, j.answer(frame)
 	case protocol.Format:
-		return false, j.note(frame.Payload)
+		return false, j.note(frame)
 	case protocol.Audio:
 		return false, j.write(frame.Payload, opening.MaxSamples)
 	case protocol.End:
-		return true, j.end(frame.Payload)
+		return true, j.end(frame)
 	case protocol.Failed:
 		return true, faultOf(frame.Payload)
 	default:
@@ -69,9 +65,9 @@ func (j *job) take(frame workers.Frame, opening protocol.Opening) (ended bool, e
 	}
 }
 
-func (j *job) answer(payload []byte) error {
-	place, err := protocol.ParsePlace(payload)
-	if err != nil {
+func (j *job) answer(frame workers.Frame) error {
+	place, err := workers.ParseJSON[protocol.Place](frame, protocol.Read)
+	if err != nil || place.Check() != nil {
 		return broken()
 	}
 	if j.unread -= int64(place.Length); j.unread < 0 {
@@ -88,8 +84,8 @@ func (j *job) answer(payload []byte) error {
 	return nil
 }
 
-func (j *job) note(payload []byte) error {
-	track, err := protocol.Parse[protocol.Track](payload)
+func (j *job) note(frame workers.Frame) error {
+	track, err := workers.ParseJSON[protocol.Track](frame, protocol.Format)
 	if err != nil || j.decoded.Codec != "" || track.Codec == "" || len(track.Codec) > 32 {
 		return broken()
 	}
@@ -108,8 +104,8 @@ func (j *job) write(samples []byte, most int64) error {
 	return nil
 }
 
-func (j *job) end(payload []byte) error {
-	ended, err := protocol.Parse[protocol.Ended](payload)
+func (j *job) end(frame workers.Frame) error {
+	ended, err := workers.ParseJSON[protocol.Ended](frame, protocol.End)
 	if err != nil || 2*ended.Samples != j.written {
 		return broken()
 	}
