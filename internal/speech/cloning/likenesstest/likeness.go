@@ -118,11 +118,9 @@ const (
 
 // cepstra returns the mel-frequency cepstra (Davis and Mermelstein, 1980) of the frames that are not silent, in dB.
 func cepstra(samples []int16, rate int) (rows [][]float64) {
-	step, size := int(hop*float64(rate)), 1
+	step := int(hop * float64(rate))
 	shape := window.Hamming(slices.Repeat([]float64{1}, int(width*float64(rate))))
-	for size < len(shape) {
-		size *= 2
-	}
+	size := acoustics.PowerOfTwo(len(shape))
 	filters := acoustics.MelFilters(bands, 80, 7600, size, rate)
 	fft := fourier.NewFFT(size)
 	var levels []float64
