@@ -5,6 +5,7 @@ package decode
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,18 +37,10 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Processes <= 0 {
-		c.Processes = runtime.NumCPU()
-	}
-	if c.Timeout <= 0 {
-		c.Timeout = 2 * time.Minute
-	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
-	if c.Command.Logger == nil {
-		c.Command.Logger = c.Logger
-	}
+	c.Processes = cmp.Or(c.Processes, runtime.NumCPU())
+	c.Timeout = cmp.Or(c.Timeout, 2*time.Minute)
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
+	c.Command.Logger = cmp.Or(c.Command.Logger, c.Logger)
 	c.Command.Alone = true
 	return c
 }
