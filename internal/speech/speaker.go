@@ -416,12 +416,10 @@ func (st *Stream) job(index int, careful bool) Job {
 }
 
 func (a *attempt) await(ctx context.Context) (Utterance, error) {
-	select {
-	case <-a.done:
-		return a.utterance, a.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if err := await(ctx, a.done); err != nil {
+		return nil, err
 	}
+	return a.utterance, a.err
 }
 
 // close cancels the attempt and waits for its end.

@@ -37,15 +37,7 @@ func Voices() []Voice {
 
 // LookupVoice returns the system voice with an id.
 func LookupVoice(id string) (Voice, bool) {
-	return lookup(Voices(), id)
-}
-
-func lookup(voices []Voice, id string) (Voice, bool) {
-	i := slices.IndexFunc(voices, func(v Voice) bool { return v.ID == id })
-	if i < 0 {
-		return Voice{}, false
-	}
-	return voices[i], true
+	return new(Catalogue).Lookup(id)
 }
 
 // IsVariant reports whether a variant belongs to a system voice. Engine processes check it again before they use it.
@@ -80,7 +72,7 @@ const (
 // Valid reports whether the timbre is within the limits.
 func (t Timbre) Valid() bool {
 	sound := mastering.Settings{Gain: t.Gain, Equaliser: t.Equaliser}
-	return sound.Check() == nil && within(t.PitchLow, MinTimbrePitch, MaxTimbrePitch) &&
+	return sound.Valid() && within(t.PitchLow, MinTimbrePitch, MaxTimbrePitch) &&
 		within(t.PitchHigh, t.PitchLow, MaxTimbrePitch) && within(t.Formants, MinFormants, MaxFormants) &&
 		within(t.Breath, 0, 1) && within(t.Pace, MinTimbrePace, MaxTimbrePace)
 }
