@@ -115,7 +115,7 @@ func (p *Pool) decode(
 	defer stalled.Stop()
 	defer context.AfterFunc(ctx, worker.Kill)()
 	job := &job{
-		worker: worker, upload: upload, pcm: pcm, unread: readingBudget(upload.Size()),
+		worker: worker, upload: upload, pcm: pcm, unread: readingBudget(upload.Size()), longest: limits.Longest,
 		decoded: audio.Decoded{Container: container},
 	}
 	job.alive = func() { stalled.Reset(p.config.Timeout) }
@@ -129,7 +129,7 @@ func (p *Pool) decode(
 		<-worker.Done()
 		err = reasonOf(worker.Err())
 	}
-	return job.decoded, p.explained(err, limits)
+	return job.decoded, err
 }
 
 func opening(upload audio.Upload, limits audio.DecodeLimits, container string) protocol.Opening {
@@ -143,15 +143,6 @@ func opening(upload audio.Upload, limits audio.DecodeLimits, container string) p
 // cpuSeconds returns a limit that is far above the time that decoding needs: the slowest codec needs 3 ms per second of
 // audio.
 func cpuSeconds(longest time.Duration) int { return 10 + int(longest.Seconds()/50) }
-
-// explained adds the limit to the message for an upload that is too long.
-func (p *Pool) explained(err error, limits audio.DecodeLimits) error {
-	var unusable *audio.UnusableError
-	if errors.As(err, &unusable) && unusable.Fault == audio.TooLong {
-		return &audio.UnusableError{Fault: audio.TooLong, Message: "The audio is longer than " + limits.Longest.String()}
-	}
-	return err
-}
 
 // sniffed is the number of bytes that determine an upload's container.
 const sniffed = 12

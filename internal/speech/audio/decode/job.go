@@ -6,6 +6,7 @@ import (
 	"io"
 	"os/exec"
 	"syscall"
+	"time"
 
 	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech/audio"
@@ -24,8 +25,9 @@ type job struct {
 	worker  *workers.Process
 	upload  audio.Upload
 	pcm     io.Writer
-	alive   func() // called with each frame
-	unread  int64  // bytes that the process may still read
+	longest time.Duration // of the audio
+	alive   func()        // called with each frame
+	unread  int64         // bytes that the process may still read
 	decoded audio.Decoded
 	written int64 // bytes of samples
 }
@@ -59,7 +61,7 @@ func (j *job) take(frame workers.Frame, opening protocol.Opening) (ended bool, e
 	case protocol.End:
 		return true, j.end(frame)
 	case protocol.Failed:
-		return true, faultOf(frame.Payload)
+		return true, j.faultOf(frame.Payload)
 	default:
 		return true, broken()
 	}
@@ -114,7 +116,7 @@ func (j *job) end(frame workers.Frame) error {
 }
 
 // faultOf returns the error for a failure that the process reported.
-func faultOf(payload []byte) error {
+func (j *job) faultOf(payload []byte) error {
 	if len(payload) != 1 {
 		return broken()
 	}
@@ -127,7 +129,7 @@ func faultOf(payload []byte) error {
 	case protocol.OtherCodec:
 		return unusable(audio.NotAudio, "The audio in the file has an unsupported codec")
 	case protocol.TooLong:
-		return unusable(audio.TooLong, "The audio is too long")
+		return unusable(audio.TooLong, "The audio is longer than "+j.longest.String())
 	case protocol.Channels:
 		return unusable(audio.Broken, "The audio has more than 8 channels")
 	case protocol.SampleRate:

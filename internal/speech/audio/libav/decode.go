@@ -60,19 +60,11 @@ func (d *decoding) opening() (protocol.Opening, error) {
 	return opening, cmp.Or(err, opening.Check())
 }
 
-// demuxers maps the containers to libav's names.
-func demuxers() map[string]string {
-	return map[string]string{
-		"wav": "wav", "mp3": "mp3", "aac": "aac", "mp4": "mov", "ogg": "ogg", "webm": "matroska", "flac": "flac",
-	}
-}
+// demuxers maps containers to libav's names, where these differ.
+func demuxers() map[string]string { return map[string]string{"mp4": "mov", "webm": "matroska"} }
 
 func (d *decoding) decode(opening protocol.Opening) error {
-	name, found := demuxers()[opening.Container]
-	if !found {
-		return d.fail(protocol.Unavailable)
-	}
-	demuxer := C.CString(name)
+	demuxer := C.CString(cmp.Or(demuxers()[opening.Container], opening.Container))
 	defer C.free(unsafe.Pointer(demuxer))
 	handle := cgo.NewHandle(d)
 	defer handle.Delete()
