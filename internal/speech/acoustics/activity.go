@@ -150,8 +150,8 @@ func score(frames []frame, bands int, silence float64) []float64 {
 }
 
 // background returns the median and the deviation of a band in the quiet frames, or in its lowest tenth if there are
-// few of these. The deviation is computed from the lower values, because the higher ones may include speech. Values below
-// least count as least, so that digital silence between words does not make the noise vary as much as speech.
+// few of these. The deviation is computed from the lower values, because the higher ones may include speech. Values
+// below least count as least, so that digital silence between words does not make the noise vary as much as speech.
 func background(frames []frame, band int, least float64) (mean, deviation float64) {
 	var values, all []float64
 	for i := range frames {

@@ -143,8 +143,8 @@ func TestACloneIsNearerThanWhatItIsMadeOf(t *testing.T) {
 
 		want, spoken := measure(say(t, flite, original, heldOut()...)), say(t, engine, clone, heldOut()...)
 		near := likenesstest.Between(want, measure(spoken))
-		far := likenesstest.Between(want, measure(say(t, engine, speech.Voice{ID: idOf(clone.Variant), Variant: clone.Variant},
-			heldOut()...)))
+		variant := speech.Voice{ID: idOf(clone.Variant), Variant: clone.Variant}
+		far := likenesstest.Between(want, measure(say(t, engine, variant, heldOut()...)))
 		require.True(t, near.Nearer(far), "%s: the clone is at %+v, what it is made of at %+v", id, near, far)
 		require.InDelta(t, loudness.Target, loudnesstest.Of(bytes.Join(spoken, nil), rate), 1, id)
 		if id == "zeke" {
