@@ -13,6 +13,7 @@ import (
 	"github.com/recital-tts/recital/internal/process/confine"
 	"github.com/recital-tts/recital/internal/process/release"
 	"github.com/recital-tts/recital/internal/process/workers"
+	"github.com/recital-tts/recital/internal/speech/engineproto"
 	"github.com/recital-tts/recital/internal/speech/neural"
 	"github.com/recital-tts/recital/internal/speech/neural/ort"
 	"github.com/recital-tts/recital/internal/speech/neural/silero"
@@ -87,7 +88,7 @@ func load(library, folder string) (*neural.Voices, error) {
 func serve(library, folder, speechworker string) error {
 	voices, err := load(library, folder)
 	if err != nil {
-		return errors.Join(err, neural.Refuse(workers.NewWriter(os.Stdout), err))
+		return errors.Join(err, workers.NewWriter(os.Stdout).Write(engineproto.Refusal(err)))
 	}
 	return neural.Serve(os.Stdin, os.Stdout, voices, workers.Command{Path: speechworker, Args: []string{"phonemes"}})
 }

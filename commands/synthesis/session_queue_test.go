@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/commands/synthesis"
-	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/enginetest"
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
@@ -45,7 +45,7 @@ func converseMute(t testing.TB) *mute {
 	t.Helper()
 	m := &mute{gate: gate{ctx: t.Context(), open: make(chan struct{})}, done: make(chan error, 1)}
 	var err error
-	m.Session, err = (&synthesis.Synthesiser{Voices: speech.SystemVoices{}}).Converse(t.Context(),
+	m.Session, err = (&synthesis.Synthesiser{Voices: &enginetest.SystemVoices{}}).Converse(t.Context(),
 		synthesis.Synthesis{Voice: "leah", Language: "en-us"}, false, nil)
 	require.NoError(t, err)
 	go func() { m.done <- m.Speak(m.ctx, m.gate) }()

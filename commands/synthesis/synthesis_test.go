@@ -32,6 +32,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/speech/audio/codec"
+	"github.com/recital-tts/recital/internal/speech/enginetest"
 	"github.com/recital-tts/recital/internal/speech/worker"
 	"github.com/recital-tts/recital/internal/speech/worker/workertest"
 	"github.com/recital-tts/recital/internal/testing/proptest"
@@ -88,7 +89,7 @@ func newStudioIn(t testing.TB, w *commandstest.World) *studio {
 	t.Cleanup(codecs.Close)
 	s := &studio{World: w, engines: engines, codecs: codecs, models: &models{}}
 	s.Synthesiser = synthesis.Synthesiser{
-		Ledger: w.Ledger(), Voices: speech.SystemVoices{}, Speaker: speech.NewSpeaker(engines),
+		Ledger: w.Ledger(), Voices: &enginetest.SystemVoices{}, Speaker: speech.NewSpeaker(engines),
 		Encoders: audio.NewEncoders(codecs), ReadModels: s.models,
 		Spool:        openSpool(t, 1<<30, 64<<20),
 		QuietEncoder: time.Hour, // on a slow machine a pause in a test is not a quiet client
@@ -138,7 +139,7 @@ func (s *studio) requireIdle(id string) {
 func (s *studio) segments(text string) (characters, ends []int64) {
 	s.T.Helper()
 	o := order("", text, audio.Raw)
-	voice, err := speech.FindVoice(o.Voice)
+	voice, err := new(speech.Catalogue).Find(o.Voice)
 	require.NoError(s.T, err)
 	stream := s.Speaker.Speak(s.T.Context(), speech.Request{Text: o.Text, Voice: voice, Language: o.Language,
 		Speed: o.Speed})

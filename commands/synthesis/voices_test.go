@@ -31,7 +31,7 @@ func (c *cast) Speaking(_ context.Context, account, id string) (speech.Voice, er
 	case refused != nil:
 		return speech.Voice{}, refused
 	}
-	voice, err := speech.FindVoice("morgan")
+	voice, err := new(speech.Catalogue).Find("morgan")
 	voice.ID = id
 	return voice, err
 }

@@ -75,7 +75,12 @@ func (c *Catalogue) IDs() (ids []string) {
 
 // Lookup returns the voice with an id.
 func (c *Catalogue) Lookup(id string) (Voice, bool) {
-	return lookup(c.Voices(), id)
+	voices := c.Voices()
+	i := slices.IndexFunc(voices, func(v Voice) bool { return v.ID == id })
+	if i < 0 {
+		return Voice{}, false
+	}
+	return voices[i], true
 }
 
 // Find is Lookup for an id from a client. Errors: domain.NotFound.

@@ -74,10 +74,8 @@ func (f *fit) lengthOf(index int) (int, error) {
 
 // speak synthesises a segment with its share of the length.
 func (f *fit) speak(ctx context.Context, job Job, index int) (Utterance, error) {
-	select {
-	case <-f.measured:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if err := await(ctx, f.measured); err != nil {
+		return nil, err
 	}
 	if f.err != nil {
 		return nil, f.err

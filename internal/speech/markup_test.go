@@ -13,7 +13,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/enginetest"
-	"github.com/recital-tts/recital/internal/speech/loudness"
+	"github.com/recital-tts/recital/internal/speech/loudness/loudnesstest"
 )
 
 func markedUp(t require.TestingT, markup string) speech.Request {
@@ -140,7 +140,7 @@ func TestProsodyIsHeard(t *testing.T) {
 	}
 	for decibels, least := range map[float64]float64{-12: -12.5, -6: -6.5, 3: 2, 6: 4, 12: 5} { // loud ones are limited
 		got := sound(fmt.Sprintf(`volume="%+gdB"`, decibels))
-		moved := loudness.Of(got.pcm, rate) - loudness.Of(plain.pcm, rate)
+		moved := loudnesstest.Of(got.pcm, rate) - loudnesstest.Of(plain.pcm, rate)
 		assert.GreaterOrEqual(t, moved, least, "volume %g", decibels)
 		assert.LessOrEqual(t, moved, decibels+0.5, "volume %g", decibels)
 	}
@@ -187,7 +187,7 @@ func TestEachPartOfADialogueHasItsVoice(t *testing.T) {
 		if id == "gone" {
 			return r.Voice, nil
 		}
-		return speech.FindVoice(id)
+		return new(speech.Catalogue).Find(id)
 	})
 	require.NoError(t, err)
 	r.Cast = cast
@@ -199,7 +199,7 @@ func TestEachPartOfADialogueHasItsVoice(t *testing.T) {
 	}
 	require.Equal(t, []string{r.Voice.ID, zeke.ID, r.Voice.ID}, voices)
 
-	_, err = speech.Cast(r.Markup, func(id string) (speech.Voice, error) { return speech.FindVoice(id) })
+	_, err = speech.Cast(r.Markup, new(speech.Catalogue).Find)
 	var wrong *speech.MarkupError
 	require.ErrorAs(t, err, &wrong)
 	require.EqualError(t, wrong, "line 1, column 45: the voice of <voice>: there is no such voice")

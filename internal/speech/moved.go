@@ -35,7 +35,7 @@ func (i Installed) IsClone() bool {
 		return false
 	}
 	sound := mastering.Settings{Gain: i.Gain, Equaliser: m.Equaliser}
-	return sound.Check() == nil && within(m.Pitch, MinMovedPitch, MaxMovedPitch) &&
+	return sound.Valid() && within(m.Pitch, MinMovedPitch, MaxMovedPitch) &&
 		within(m.Pace, MinTimbrePace, MaxTimbrePace)
 }
 

@@ -20,9 +20,6 @@ type Segmenter struct {
 // Add appends to the text.
 func (s *Segmenter) Add(piece string) { s.text += piece }
 
-// Waiting returns the number of code points that have not been returned.
-func (s *Segmenter) Waiting() int { return utf8.RuneCountInString(s.text) }
-
 // Reset drops the text that has not been returned. The next segment is a first one.
 func (s *Segmenter) Reset() { *s = Segmenter{} }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/speech/audio/codec"
 	"github.com/recital-tts/recital/internal/speech/loudness"
+	"github.com/recital-tts/recital/internal/speech/loudness/loudnesstest"
 	"github.com/recital-tts/recital/internal/speech/mastering"
 	"github.com/recital-tts/recital/internal/speech/worker"
 	"github.com/recital-tts/recital/internal/speech/worker/workertest"
@@ -78,7 +79,7 @@ type measured struct {
 
 func (m measured) Next(ctx context.Context) ([]byte, error) {
 	pcm, err := m.Utterance.Next(ctx)
-	m.level.highest.Store(max(m.level.highest.Load(), int64(loudness.Peak(pcm))))
+	m.level.highest.Store(max(m.level.highest.Load(), int64(loudnesstest.Peak(pcm))))
 	return pcm, err
 }
 
@@ -145,9 +146,9 @@ func TestNoSampleIsClipped(t *testing.T) {
 			pcm := speakWith(t, speaker, r).pcm
 			require.NotZero(t, first.highest.Load()+second.highest.Load())
 			require.Less(t, max(first.highest.Load(), second.highest.Load()), int64(fullScale), "%s, %s: the engine", what, name)
-			require.Less(t, loudness.Peak(pcm), fullScale, "%s, %s", what, name)
+			require.Less(t, loudnesstest.Peak(pcm), fullScale, "%s, %s", what, name)
 			for _, rate := range []int{8000, 24000} {
-				require.Less(t, loudness.Peak(converted(t, encoders, pcm, speaker.SampleRate(), rate)), fullScale,
+				require.Less(t, loudnesstest.Peak(converted(t, encoders, pcm, speaker.SampleRate(), rate)), fullScale,
 					"%s, %s at %d Hz", what, name, rate)
 			}
 		})
@@ -166,7 +167,7 @@ func speakWith(t *testing.T, speaker *speech.Speaker, r speech.Request) whole {
 func TestAllVoicesAreEquallyLoud(t *testing.T) {
 	speaker := speech.NewSpeaker(openPool(t, 2)).WithSecondEngine(openFlite(t, 2))
 	eachCase(func(what string, r speech.Request) {
-		require.InDelta(t, loudness.Target, loudness.Of(speakWith(t, speaker, r).pcm, speaker.SampleRate()), 1, what)
+		require.InDelta(t, loudness.Target, loudnesstest.Of(speakWith(t, speaker, r).pcm, speaker.SampleRate()), 1, what)
 	})
 }
 
@@ -183,7 +184,7 @@ func TestAllSpeedsAreEquallyLoud(t *testing.T) {
 				for _, r.Voice = range speech.Voices()[3:5] {
 					pcm := speakWith(t, speaker, r).pcm
 					what := fmt.Sprintf("%s in %s, %s at %v", r.Voice.ID, language, model, speed)
-					require.InDelta(t, loudness.Target, loudness.Of(pcm, speaker.SampleRate()), 1.1, what)
+					require.InDelta(t, loudness.Target, loudnesstest.Of(pcm, speaker.SampleRate()), 1.1, what)
 				}
 			}
 		}
@@ -200,7 +201,7 @@ func TestTheTimbreOfAVoiceIsHeard(t *testing.T) {
 			Equaliser: slices.Repeat([]float64{boost}, mastering.BandCount),
 		}
 		r := speech.Request{Text: report("en-us"), Language: "en-us", Voice: own, Model: speech.ModelBlizzard}
-		return loudness.Of(speakWith(t, speaker, r).pcm, speaker.SampleRate())
+		return loudnesstest.Of(speakWith(t, speaker, r).pcm, speaker.SampleRate())
 	}
 	plain := loud(2, 0)
 	require.InDelta(t, plain+4, loud(6, 0), 0.1)

@@ -96,8 +96,6 @@ func (s *Speaker) Speak(ctx context.Context, r Request) *Stream {
 	st := s.newStream(s.engineFor(r), r, Split(r.Text))
 	if r.Markup != nil {
 		st = s.newStream(steered{s, r}, r, splitMarkup(*r.Markup, r.Speed))
-		st.masteringOf = s.masteringOf
-		st.chain = st.newChain()
 	}
 	st.ctx, st.cancel, st.substitution = ctx, cancel, cmp.Or(taken, s.substitution(r))
 	if r.Length > 0 {
@@ -113,10 +111,7 @@ func (s *Speaker) Speak(ctx context.Context, r Request) *Stream {
 }
 
 func (s *Speaker) newStream(engine Engine, r Request, segments []Segment) *Stream {
-	st := &Stream{
-		engine: engine, request: r, manner: newManner(r.Prosody, r.Model),
-		chain: mastering.New(engine.SampleRate(), s.masteringOf(r)),
-	}
+	st := &Stream{engine: engine, request: r, manner: newManner(r.Prosody, r.Model), masteringOf: s.masteringOf}
 	st.faint = faintOf(s.masteringOf(r))
 	own := r
 	own.Speed = 1
@@ -174,12 +169,10 @@ func (s *Speaker) masteringAtOwnSpeed(r Request) mastering.Settings {
 // Stream is the speech of a text in order. At most one segment is synthesised ahead of the current one, so a slow
 // reader occupies no worker and little memory. It is read by one goroutine at a time.
 type Stream struct {
-	engine   Engine
-	request  Request
-	manner   manner
-	segments []Segment
-	chain    *mastering.Chain
-	// The settings of the chain for a request; nil without markup, where all segments have one chain.
+	engine      Engine
+	request     Request
+	manner      manner
+	segments    []Segment
 	masteringOf func(Request) mastering.Settings
 	faint       int       // see Job
 	ownFaint    int       // the same at speed 1
@@ -193,6 +186,7 @@ type Stream struct {
 
 	index   int      // of the current segment
 	current *attempt // of that segment
+	chain   *mastering.Chain
 	ahead   *attempt // of the next segment, requested in advance
 	retried bool     // current is the second attempt
 	said    repetition
@@ -273,7 +267,7 @@ func (st *Stream) read(ctx context.Context) ([]byte, error) {
 		return nil, io.EOF
 	}
 	if st.current == nil {
-		st.current, st.ahead = st.ahead, nil
+		st.current, st.ahead, st.chain = st.ahead, nil, st.newChain()
 	}
 	utterance, err := st.current.await(ctx)
 	if err != nil {
@@ -334,9 +328,6 @@ func (st *Stream) endSegment() Piece {
 	st.current, st.retried, st.said = nil, false, repetition{}
 	st.samples, st.heard, st.quiet = 0, false, 0
 	st.index++
-	if st.masteringOf != nil && st.index < len(st.segments) {
-		st.chain = st.newChain()
-	}
 	return piece
 }
 
@@ -416,12 +407,10 @@ func (st *Stream) job(index int, careful bool) Job {
 }
 
 func (a *attempt) await(ctx context.Context) (Utterance, error) {
-	select {
-	case <-a.done:
-		return a.utterance, a.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if err := await(ctx, a.done); err != nil {
+		return nil, err
 	}
+	return a.utterance, a.err
 }
 
 // close cancels the attempt and waits for its end.

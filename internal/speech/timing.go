@@ -1,5 +1,7 @@
 package speech
 
+import "slices"
+
 // Timings places a text's words, white space and punctuation in the audio of one segment: samples is its length, rate
 // is in Hz. A word lasts until the next one or until the engine falls silent; the pause belongs to the punctuation
 // that causes it. All times are rounded down to milliseconds.
@@ -145,13 +147,7 @@ func placePause(tail []span, from, until int) {
 	if len(tail) == 0 {
 		return
 	}
-	carrier := 0
-	for i, s := range tail {
-		if s.kind == tokenPunctuation {
-			carrier = i
-			break
-		}
-	}
+	carrier := max(slices.IndexFunc(tail, func(s span) bool { return s.kind == tokenPunctuation }), 0)
 	place(tail[:carrier], from, from)
 	tail[carrier].start, tail[carrier].end = from, until
 	place(tail[carrier+1:], until, until)

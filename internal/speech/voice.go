@@ -1,10 +1,8 @@
 package speech
 
 import (
-	"context"
 	"slices"
 
-	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/speech/mastering"
 )
 
@@ -39,35 +37,12 @@ func Voices() []Voice {
 
 // LookupVoice returns the system voice with an id.
 func LookupVoice(id string) (Voice, bool) {
-	return lookup(Voices(), id)
-}
-
-func lookup(voices []Voice, id string) (Voice, bool) {
-	i := slices.IndexFunc(voices, func(v Voice) bool { return v.ID == id })
-	if i < 0 {
-		return Voice{}, false
-	}
-	return voices[i], true
+	return new(Catalogue).Lookup(id)
 }
 
 // IsVariant reports whether a variant belongs to a system voice. Engine processes check it again before they use it.
 func IsVariant(variant string) bool {
 	return slices.ContainsFunc(Voices(), func(v Voice) bool { return v.Variant == variant })
-}
-
-// SystemVoices resolves the system voices, which are available to every account.
-type SystemVoices struct{}
-
-// Speaking implements the port of voices by FindVoice, for any account.
-func (SystemVoices) Speaking(_ context.Context, _, id string) (Voice, error) { return FindVoice(id) }
-
-// FindVoice is LookupVoice for an id from a client. Errors: domain.NotFound.
-func FindVoice(id string) (Voice, error) {
-	voice, found := LookupVoice(id)
-	if !found {
-		return Voice{}, domain.Refuse(domain.NotFound, "There is no such voice")
-	}
-	return voice, nil
 }
 
 // Timbre holds the parameters that turn a system voice's variant into another voice. They are all numbers, so that no
@@ -97,7 +72,7 @@ const (
 // Valid reports whether the timbre is within the limits.
 func (t Timbre) Valid() bool {
 	sound := mastering.Settings{Gain: t.Gain, Equaliser: t.Equaliser}
-	return sound.Check() == nil && within(t.PitchLow, MinTimbrePitch, MaxTimbrePitch) &&
+	return sound.Valid() && within(t.PitchLow, MinTimbrePitch, MaxTimbrePitch) &&
 		within(t.PitchHigh, t.PitchLow, MaxTimbrePitch) && within(t.Formants, MinFormants, MaxFormants) &&
 		within(t.Breath, 0, 1) && within(t.Pace, MinTimbrePace, MaxTimbrePace)
 }

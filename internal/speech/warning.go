@@ -3,6 +3,7 @@ package speech
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -94,15 +95,7 @@ func isSurelySpoken(text string, bySecond bool) bool {
 		if r <= unicode.MaxASCII || bySecond {
 			return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
 		}
-		return unicode.IsLetter(r) && !unicode.Is(unicode.Cherokee, r) && isOf(table, r)
+		return unicode.IsLetter(r) && !unicode.Is(unicode.Cherokee, r) &&
+			slices.ContainsFunc(table, func(s scriptLanguage) bool { return unicode.Is(s.script, r) })
 	})
-}
-
-func isOf(table []scriptLanguage, r rune) bool {
-	for _, s := range table {
-		if unicode.Is(s.script, r) {
-			return true
-		}
-	}
-	return false
 }

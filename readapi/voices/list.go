@@ -84,7 +84,7 @@ func (l *listing) next(ctx context.Context) (page []voices.Voice, position strin
 		limit = 0
 	}
 	rows, position, err := pageQuery.Select(ctx, l.api.Models,
-		l.account, l.api.Shower.SystemIDs(), l.starred, l.lastAt, l.lastID, limit)
+		l.account, l.api.Shower.Catalogue.IDs(), l.starred, l.lastAt, l.lastID, limit)
 	if err != nil {
 		return nil, "", err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/internal/http/web/webtest"
 	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/enginetest"
 	"github.com/recital-tts/recital/writeapi/synthesis/request"
 )
 
@@ -47,7 +48,7 @@ func (anyKey) APIKey(context.Context, string) (web.Principal, error) {
 
 // noStudio returns the routes without an engine.
 func noStudio() *API {
-	return &API{Synthesiser: &synthesis.Synthesiser{Voices: speech.SystemVoices{}}, VoiceNames: names{}}
+	return &API{Synthesiser: &synthesis.Synthesiser{Voices: &enginetest.SystemVoices{}}, VoiceNames: names{}}
 }
 
 // serve runs the real routes, which here refuse before any speech, and a route that returns the request as it was

@@ -5,6 +5,7 @@ package workers
 import (
 	"bufio"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -73,4 +74,21 @@ func (w *Writer) Write(f Frame) error {
 		return fmt.Errorf("writing a frame: %w", err)
 	}
 	return nil
+}
+
+// WriteJSON writes a frame with content in JSON.
+func (w *Writer) WriteJSON(kind byte, content any) error {
+	payload, err := json.Marshal(content)
+	if err != nil {
+		return fmt.Errorf("encoding a frame: %w", err)
+	}
+	return w.Write(Frame{Kind: kind, Payload: payload})
+}
+
+// ParseJSON returns the content of a frame by WriteJSON of a kind. The error does not quote it.
+func ParseJSON[T any](f Frame, kind byte) (content T, err error) {
+	if f.Kind != kind || json.Unmarshal(f.Payload, &content) != nil {
+		return *new(T), fmt.Errorf("a frame of the kind %q is not one of %q that can be read", f.Kind, kind)
+	}
+	return content, nil
 }

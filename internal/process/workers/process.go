@@ -109,8 +109,25 @@ func (p *Process) CloseInput() {
 // Kill kills the worker. Read returns io.EOF or io.ErrUnexpectedEOF soon after.
 func (p *Process) Kill() { _ = p.cmd.Process.Kill() }
 
+// End kills the worker and discards the rest of its output.
+func (p *Process) End() {
+	p.Kill()
+	for err := error(nil); err == nil; {
+		_, err = p.Out.Read()
+	}
+	<-p.done
+}
+
 // Done returns a channel that is closed when the worker has exited. Its earlier output can still be read.
 func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Death returns the reason for the worker's exit. It must be called after Done.
+func (p *Process) Death() error {
+	if p.err != nil {
+		return fmt.Errorf("the process died: %w", p.err)
+	}
+	return errors.New("the process ended")
+}
 
 // Err returns the error of the worker's exit, nil for a clean exit. It must be called after Done.
 func (p *Process) Err() error { return p.err }

@@ -3,6 +3,12 @@
 // length of a recording. It is pure arithmetic: the same samples give the same figures, however they are cut.
 package acoustics
 
+import (
+	"slices"
+
+	"github.com/recital-tts/recital/internal/speech/audio"
+)
+
 // Config configures an Analyser.
 type Config struct {
 	Rate    int  // Hz, of the samples: 8000 to 48000
@@ -60,34 +66,18 @@ func New(config Config) *Analyser {
 	}
 }
 
-// Analyse measures a whole recording.
-func Analyse(samples []int16, config Config) (Report, Statistics) {
-	a := New(config)
-	a.samples = samples
-	a.measureBlocks()
-	return a.Finish()
-}
-
 // Write measures signed 16-bit little-endian samples of one channel, cut anywhere. It never fails.
 func (a *Analyser) Write(pcm []byte) (int, error) {
-	taken := len(pcm)
-	if len(a.half) > 0 && len(pcm) > 0 {
-		a.samples = append(a.samples, sample(a.half[0], pcm[0]))
-		a.half, pcm = a.half[:0], pcm[1:]
-	}
-	for len(pcm) > 1 {
-		piece := pcm[:min(len(pcm)&^1, 1<<16)]
-		for i := 0; i < len(piece); i += 2 {
-			a.samples = append(a.samples, sample(piece[i], piece[i+1]))
-		}
-		pcm = pcm[len(piece):]
+	rest := append(a.half, pcm...)
+	for len(rest) > 1 {
+		piece := rest[:min(len(rest)&^1, 1<<16)]
+		a.samples = audio.AppendSamples(a.samples, piece)
+		rest = rest[len(piece):]
 		a.measureBlocks()
 	}
-	a.half = append(a.half, pcm...)
-	return taken, nil
+	a.half = slices.Clone(rest)
+	return len(pcm), nil
 }
-
-func sample(low, high byte) int16 { return int16(uint16(low) | uint16(high)<<8) }
 
 // Finish returns the results. Write must not be called after it.
 func (a *Analyser) Finish() (Report, Statistics) {

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/speech/acoustics"
+	"github.com/recital-tts/recital/internal/speech/acoustics/acousticstest"
 	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
@@ -63,7 +64,7 @@ func pcm(samples []int16) []byte {
 
 func TestAVoiceIsDescribed(t *testing.T) {
 	for _, rate := range []int{8000, 16000, 22050, 48000} {
-		report, voice := acoustics.Analyse(with(say(rate, 20, 130, 1), -70), acoustics.Config{Rate: rate})
+		report, voice := acousticstest.Analyse(with(say(rate, 20, 130, 1), -70), acoustics.Config{Rate: rate})
 		require.InDelta(t, 9, report.Seconds, 0.01)
 		require.InDelta(t, 1, report.Start, 0.06)
 		require.InDelta(t, 7.9, report.End, 0.06)
@@ -85,7 +86,7 @@ func TestATremblingVoiceHasNoMoreSyllables(t *testing.T) {
 		for i := range samples {
 			samples[i] *= 1 - 0.25*(1+math.Sin(2*math.Pi*tremor*float64(i)/rate)) // 6 dB
 		}
-		_, voice := acoustics.Analyse(with(samples, -70), acoustics.Config{Rate: rate})
+		_, voice := acousticstest.Analyse(with(samples, -70), acoustics.Config{Rate: rate})
 		require.InDelta(t, 20, voice.Syllables, 1, "a tremor of %v Hz", tremor)
 	}
 }
@@ -95,7 +96,7 @@ func TestTheSameWhereverItIsCut(t *testing.T) {
 	longtest.Only(t)
 	samples := with(say(rate, 130, 110, 2), -50)
 	config := acoustics.Config{Rate: rate, Enhance: true, Filter: true}
-	report, voice := acoustics.Analyse(samples, config)
+	report, voice := acousticstest.Analyse(samples, config)
 	require.Greater(t, report.Seconds, 45.0)
 	for _, piece := range []int{1001, 64_000, 3_000_001} {
 		a := acoustics.New(config)
@@ -112,7 +113,7 @@ func TestTheSameWhereverItIsCut(t *testing.T) {
 
 func TestNoiseIsNoSpeech(t *testing.T) {
 	for _, level := range []float64{-math.MaxFloat64, -80, -50, -20} {
-		report, voice := acoustics.Analyse(with(make([]float64, 30*rate), level),
+		report, voice := acousticstest.Analyse(with(make([]float64, 30*rate), level),
 			acoustics.Config{Rate: rate, Enhance: true, Filter: true})
 		require.Zero(t, report.Speech, "of noise at %v dB", level)
 		require.Zero(t, report.Start+report.End)
@@ -123,9 +124,9 @@ func TestNoiseIsNoSpeech(t *testing.T) {
 
 func TestEnhanceTakesSteadyNoiseOut(t *testing.T) {
 	clean, noisy := with(say(rate, 20, 130, 1), -80), with(say(rate, 20, 130, 1), -42)
-	_, wanted := acoustics.Analyse(clean, acoustics.Config{Rate: rate})
-	before, plain := acoustics.Analyse(noisy, acoustics.Config{Rate: rate})
-	after, enhanced := acoustics.Analyse(noisy, acoustics.Config{Rate: rate, Enhance: true})
+	_, wanted := acousticstest.Analyse(clean, acoustics.Config{Rate: rate})
+	before, plain := acousticstest.Analyse(noisy, acoustics.Config{Rate: rate})
+	after, enhanced := acousticstest.Analyse(noisy, acoustics.Config{Rate: rate, Enhance: true})
 	require.InDelta(t, -42, after.Noise, 1)
 	require.InDelta(t, before.Noise, before.NoiseAfter, 0.5)
 	require.Less(t, after.NoiseAfter, after.Noise-10)
@@ -151,8 +152,8 @@ func TestFilterDropsWhatIsNoUse(t *testing.T) {
 		bad[i] *= 20 // clipped
 	}
 	recording := with(append(good, bad...), -70)
-	all, both := acoustics.Analyse(recording, acoustics.Config{Rate: rate})
-	filtered, one := acoustics.Analyse(recording, acoustics.Config{Rate: rate, Filter: true})
+	all, both := acousticstest.Analyse(recording, acoustics.Config{Rate: rate})
+	filtered, one := acousticstest.Analyse(recording, acoustics.Config{Rate: rate, Filter: true})
 	require.Zero(t, all.Dropped)
 	require.Greater(t, all.Clipped, 0.02)
 	require.InDelta(t, 3.5, filtered.Dropped, 1)
@@ -205,7 +206,7 @@ func TestAnyBytesAreMeasured(t *testing.T) {
 // A loud half of a recording decides its long-term spectrum; the mean levels are between those of both halves.
 func TestMeanLevelsAreThoseOfAllMoments(t *testing.T) {
 	describe := func(samples ...[]float64) acoustics.Statistics {
-		_, voice := acoustics.Analyse(with(slices.Concat(samples...), -90), acoustics.Config{Rate: rate})
+		_, voice := acousticstest.Analyse(with(slices.Concat(samples...), -90), acoustics.Config{Rate: rate})
 		return voice
 	}
 	loud, quiet := say(rate, 20, 130, 0.5), say(rate, 20, 130, 0.5)

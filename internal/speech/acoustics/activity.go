@@ -132,10 +132,7 @@ func quantile(values []float64, part float64) float64 {
 func smooth(values []float64) []float64 {
 	means := make([]float64, len(values))
 	for i := range values {
-		around := values[max(i-1, 0):min(i+2, len(values))]
-		for _, v := range around {
-			means[i] += v / float64(len(around))
-		}
+		means[i] = mean(values[max(i-1, 0):min(i+2, len(values))])
 	}
 	return means
 }
@@ -152,31 +149,23 @@ func score(frames []frame, bands int, silence float64) []float64 {
 	return scores
 }
 
-// background returns the median and the deviation of a band in the quiet frames, or in its lowest ones if there are few
-// of these. The deviation is computed from the lower values, because the higher ones may include speech. Values below
-// least count as least, so that digital silence between words does not make the noise vary as much as speech.
+// background returns the median and the deviation of a band in the quiet frames, or in its lowest tenth if there are
+// few of these. The deviation is computed from the lower values, because the higher ones may include speech. Values
+// below least count as least, so that digital silence between words does not make the noise vary as much as speech.
 func background(frames []frame, band int, least float64) (mean, deviation float64) {
-	var values []float64
+	var values, all []float64
 	for i := range frames {
-		if frames[i].quiet {
-			values = append(values, max(frames[i].bands[band], least))
+		value := max(frames[i].bands[band], least)
+		if all = append(all, value); frames[i].quiet {
+			values = append(values, value)
 		}
 	}
 	if len(values) < fewQuiet {
-		values = lowest(frames, band, least)
+		slices.Sort(all)
+		values = all[:max(len(all)/10, 1)]
 	}
 	mean, lower := quantile(values, 0.5), quantile(values, 0.16)
 	return mean, max(mean-lower, 1.5)
-}
-
-// lowest returns the lowest tenth of the values of a band.
-func lowest(frames []frame, band int, least float64) []float64 {
-	values := make([]float64, len(frames))
-	for i := range frames {
-		values[i] = max(frames[i].bands[band], least)
-	}
-	slices.Sort(values)
-	return values[:max(len(values)/10, 1)]
 }
 
 // thresholds returns the score that speech must reach somewhere, and the score below which it must not fall. part is

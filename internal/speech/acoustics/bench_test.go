@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/dsp/fourier"
 
 	"github.com/recital-tts/recital/internal/speech/acoustics"
+	"github.com/recital-tts/recital/internal/speech/acoustics/acousticstest"
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
@@ -22,7 +23,7 @@ func BenchmarkAnalyse(b *testing.B) {
 			var ours, bare time.Duration
 			for b.Loop() {
 				start := time.Now()
-				acoustics.Analyse(samples, config)
+				acousticstest.Analyse(samples, config)
 				ours += time.Since(start)
 				bare += transforms(int(100 * seconds))
 			}

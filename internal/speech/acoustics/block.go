@@ -170,10 +170,7 @@ const (
 // drop excludes the stretches in which samples are clipped, noise is nearly as loud as speech, or a continuous sound is
 // not a voice.
 func (b *block) drop(noise []float64) {
-	floor := 0.0
-	for _, p := range noise {
-		floor += p
-	}
+	floor := total(noise)
 	for from := 0; from < len(b.frames); from += stretch {
 		frames := b.frames[from:min(from+stretch, len(b.frames))]
 		if unusable(frames, floor) {

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/speech/acoustics"
+	"github.com/recital-tts/recital/internal/speech/acoustics/acousticstest"
 )
 
 const narrow = 8000 // Hz
@@ -24,7 +25,7 @@ func unbroken(syllables int) (samples []float64) {
 func TestTheNoiseOfSpeechWithoutPauses(t *testing.T) {
 	for name, silence := range map[string]int{"as it is": 0, "with silence at its end": narrow / 2} {
 		recording := append(with(unbroken(75), -50), make([]int16, silence)...)
-		report, voice := acoustics.Analyse(recording, acoustics.Config{Rate: narrow})
+		report, voice := acousticstest.Analyse(recording, acoustics.Config{Rate: narrow})
 		require.InDelta(t, -50, report.Noise, 2.5, name)
 		require.InDelta(t, 23.2, report.Speech, 1.5, name)
 		require.InDelta(t, 120, voice.PitchQuantile(0.5), 10, name)
@@ -37,7 +38,7 @@ func TestCleanSpeechWithoutPausesIsClean(t *testing.T) {
 		"as it is":                with(unbroken(75), -120),
 		"with silence at its end": append(with(unbroken(75), -120), silence...),
 	} {
-		report, _ := acoustics.Analyse(recording, acoustics.Config{Rate: narrow})
+		report, _ := acousticstest.Analyse(recording, acoustics.Config{Rate: narrow})
 		require.Greater(t, report.SNR, 30.0, name)
 		require.Greater(t, report.Bandwidth, 3500.0, name)
 		require.InDelta(t, 23.2, report.Speech, 1.5, name)

@@ -43,10 +43,8 @@ type candidate struct {
 }
 
 func newPitchTracker(rate int) *pitchTracker {
-	size, length := int(pitchWidth*float64(rate)), 1
-	for length < size {
-		length *= 2
-	}
+	size := int(pitchWidth * float64(rate))
+	length := PowerOfTwo(size)
 	p := &pitchTracker{
 		fft: fourier.NewFFT(length), back: fourier.NewFFT(lags), shape: hann(size),
 		frame: make([]float64, length),

@@ -2,6 +2,7 @@ package acoustics
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 
 	"gonum.org/v1/gonum/dsp/fourier"
@@ -64,10 +65,8 @@ type spectrograph struct {
 }
 
 func newSpectrograph(rate int) *spectrograph {
-	size, length := int(width*float64(rate)), 1
-	for length < size {
-		length *= 2
-	}
+	size := int(width * float64(rate))
+	length := PowerOfTwo(size)
 	s := &spectrograph{
 		rate: rate, fft: fourier.NewFFT(length), shape: hann(size), frame: make([]float64, length),
 		whole: make([]complex128, length/2+1),
@@ -81,12 +80,13 @@ func newSpectrograph(rate int) *spectrograph {
 		s.bands++
 	}
 	for b := range s.filters {
-		for len(s.filters[b]) > 0 && s.filters[b][len(s.filters[b])-1].Bin >= s.bins {
-			s.filters[b] = s.filters[b][:len(s.filters[b])-1]
-		}
+		s.filters[b] = slices.DeleteFunc(s.filters[b], func(w Weight) bool { return w.Bin >= s.bins })
 	}
 	return s
 }
+
+// PowerOfTwo returns the lowest power of two that is at least size.
+func PowerOfTwo(size int) int { return 1 << bits.Len(uint(size-1)) }
 
 // each returns the distance between bins in Hz.
 func (s *spectrograph) each() float64 { return float64(s.rate) / float64(s.fft.Len()) }

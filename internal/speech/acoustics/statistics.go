@@ -51,10 +51,7 @@ func (s *Statistics) Harmonicity() float64 { return ratio(s.Harmonics, s.Voiced)
 
 // LongTermSpectrum returns the levels of the bands in dB of their sum, at least -80.
 func (s *Statistics) LongTermSpectrum() (levels [Bands]float64) {
-	sum := 0.0
-	for _, power := range s.Spectrum {
-		sum += power
-	}
+	sum := total(s.Spectrum[:])
 	for i, power := range s.Spectrum {
 		levels[i] = max(10*math.Log10(max(ratio(power, sum), 1e-12)), -80)
 	}
@@ -104,14 +101,11 @@ func (s scale) count(h *histogram, hertz, seconds float64) {
 }
 
 func (s scale) quantile(h histogram, part float64) float64 {
-	total := 0.0
-	for _, seconds := range h {
-		total += seconds
-	}
-	if total <= 0 {
+	all := total(h[:])
+	if all <= 0 {
 		return 0
 	}
-	left := part * total
+	left := part * all
 	for i, seconds := range h {
 		if seconds > 0 && left <= seconds {
 			return s.lowest * math.Exp2((float64(i)+left/seconds)/s.steps)

@@ -136,7 +136,7 @@ const (
 
 // bandwidth returns the highest frequency in Hz at which speech stands out of the noise.
 func (s *sums) bandwidth(used float64) float64 {
-	each := float64(s.spectra.rate) / float64(s.spectra.fft.Len()) // Hz
+	each := s.spectra.each()
 	group := max(int(breadth/each), 1)
 	strongest, highest := 0.0, 0.0
 	for _, seek := range []bool{false, true} {

@@ -20,7 +20,7 @@ type resonator struct {
 }
 
 func newResonator(s *spectrograph) *resonator {
-	each := float64(s.rate) / float64(s.fft.Len())
+	each := s.each()
 	top := min(topHertz, float64(s.rate)/2)
 	r := &resonator{top: top}
 	for bin := 0; bin < s.bins && float64(bin)*each <= top; bin++ {
@@ -118,7 +118,7 @@ const (
 // syllables counts the nuclei of the syllables in the used speech.
 func (b *block) syllables(s *spectrograph) (count int) {
 	levels := make([]float64, len(b.frames))
-	each := float64(s.rate) / float64(s.fft.Len())
+	each := s.each()
 	from, to := int(300/each), min(int(3300/each), s.bins)
 	loudest := decibels(0)
 	for i := range b.frames {

@@ -113,10 +113,7 @@ type extractor struct {
 
 // newExtractor returns an extractor for frames of a size in samples at a rate in Hz.
 func newExtractor(size, rate int) *extractor {
-	length := 1
-	for length < size {
-		length *= 2
-	}
+	length := acoustics.PowerOfTwo(size)
 	return &extractor{
 		fft: fourier.NewFFT(length), frame: make([]float64, length),
 		filters:  acoustics.MelFilters(bands, lowest, min(highest, float64(rate)/2), length, rate),

@@ -52,14 +52,14 @@ func fitOf(a, b features, found path) Fit {
 		group := min(1+long/wholeFrames, coarsening)
 		a, b, tries = a.coarser(group), b.coarser(group), 1
 		if found = *found.rough; group < coarsening {
-			found = warp(a, b, within{})
+			found = warp(a, b, nil)
 		}
 	}
 	random := rand.New(rand.NewPCG(1, 1))
 	chance := 0.0
 	for range tries {
 		other := b.shuffled(random)
-		chance += warp(a, other, within{}).distance(other) / float64(tries)
+		chance += warp(a, other, nil).distance(other) / float64(tries)
 	}
 	if chance > 0 {
 		fit.Likeness = found.distance(b) / chance

@@ -1,6 +1,9 @@
 package alignment
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // centre returns the time of a frame in its sound, in seconds.
 func centre(frame float64) float64 { return frame*hop + width/2 }
@@ -99,12 +102,8 @@ func edges(silent []bool) (onsets, offsets []float64) {
 }
 
 func lasts(silent []bool) bool {
-	for i, s := range silent {
-		if !s {
-			return float64(i)*hop >= shortest
-		}
-	}
-	return true
+	i := slices.Index(silent, false)
+	return i < 0 || float64(i)*hop >= shortest
 }
 
 func nearest(times []float64, to float64) float64 {

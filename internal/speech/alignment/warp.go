@@ -30,10 +30,10 @@ type path struct {
 // (Salvador and Chan, 2007), so that memory and time grow little faster than the length.
 func align(a, b features) path {
 	if max(a.frames(), b.frames()) <= wholeFrames {
-		return warp(a, b, within{})
+		return warp(a, b, nil)
 	}
-	rough := warp(a.coarser(coarsening), b.coarser(coarsening), within{})
-	fine := warp(a, b, within{around: &rough})
+	rough := warp(a.coarser(coarsening), b.coarser(coarsening), nil)
+	fine := warp(a, b, &rough)
 	fine.rough = &rough
 	return fine
 }
@@ -59,18 +59,14 @@ func (f features) coarser(size int) (rough features) {
 	return rough
 }
 
-// within selects the pairs of frames that a warping compares.
-type within struct {
-	around *path // only pairs near this coarser path; nil for all
-}
-
-// columns returns the range of frames of a that are compared with frame j of b.
-func (w within) columns(j, columns int) (from, to int) {
-	if w.around == nil {
+// columns returns the range of frames of a that are compared with frame j of b: those near a coarser path, or all if
+// that is nil.
+func (p *path) columns(j, columns int) (from, to int) {
+	if p == nil {
 		return 0, columns
 	}
-	rough := min(j/coarsening, len(w.around.first)-1)
-	from, to = w.around.first[rough]*coarsening-corridor, (w.around.last[rough]+1)*coarsening+corridor
+	rough := min(j/coarsening, len(p.first)-1)
+	from, to = p.first[rough]*coarsening-corridor, (p.last[rough]+1)*coarsening+corridor
 	return min(max(from, 0), columns-1), min(max(to, 1), columns)
 }
 
@@ -81,8 +77,8 @@ const (
 	onlyB
 )
 
-// warp finds the cheapest path from the first frames to the last.
-func warp(a, b features, pairs within) path {
+// warp finds the cheapest path from the first frames to the last, near a coarser path unless that is nil.
+func warp(a, b features, around *path) path {
 	w := warping{a: a, b: b, trust: float32(a.clarity())}
 	w.mean = w.meanDistance()
 	rows, columns := b.frames(), a.frames()
@@ -91,7 +87,7 @@ func warp(a, b features, pairs within) path {
 	var before []float32
 	beforeFrom := 0
 	for j := range rows {
-		from, to := pairs.columns(j, columns)
+		from, to := around.columns(j, columns)
 		if j > 0 {
 			from = max(from, beforeFrom)
 			to = max(to, beforeFrom+len(before))

@@ -28,13 +28,13 @@ func (e encoders) Open(ctx context.Context, spec Spec, inputRate int) (Encoder, 
 	}
 	switch spec.Format {
 	case WAV:
-		return &converter{source: source, header: waveHeader(spec)}, nil
+		return &converter{Encoder: source, header: waveHeader(spec)}, nil
 	case ULaw:
-		return &converter{source: source, header: waveHeader(spec), convert: encodeULaw}, nil
+		return &converter{Encoder: source, header: waveHeader(spec), convert: encodeULaw}, nil
 	case PCMF32LE:
-		return &converter{source: source, convert: encodeFloat}, nil
+		return &converter{Encoder: source, convert: encodeFloat}, nil
 	default:
-		return &converter{source: source}, nil
+		return &converter{Encoder: source}, nil
 	}
 }
 
@@ -55,14 +55,14 @@ func (e encoders) source(ctx context.Context, spec Spec, inputRate int) (Encoder
 
 // converter adds a header and a conversion to the output of another encoder.
 type converter struct {
-	source  Encoder
+	Encoder
 	header  []byte                       // not returned yet
 	convert func(dst, pcm []byte) []byte // nil leaves the bytes unchanged
 	half    []byte                       // the first byte of an incomplete sample
 }
 
 func (c *converter) Encode(ctx context.Context, pcm []byte) ([]byte, error) {
-	encoded, err := c.source.Encode(ctx, c.wholeSamples(pcm))
+	encoded, err := c.Encoder.Encode(ctx, c.wholeSamples(pcm))
 	if err != nil {
 		return nil, err
 	}
@@ -70,18 +70,12 @@ func (c *converter) Encode(ctx context.Context, pcm []byte) ([]byte, error) {
 }
 
 func (c *converter) Finish(ctx context.Context) ([]byte, error) {
-	encoded, err := c.source.Finish(ctx)
+	encoded, err := c.Encoder.Finish(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return c.deliver(encoded), nil
 }
-
-func (c *converter) Rest(ctx context.Context) error { return c.source.Rest(ctx) }
-
-func (c *converter) Wake(ctx context.Context) error { return c.source.Wake(ctx) }
-
-func (c *converter) Close() { c.source.Close() }
 
 // wholeSamples keeps the last byte back if pcm ends within a sample.
 func (c *converter) wholeSamples(pcm []byte) []byte {

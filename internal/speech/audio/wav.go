@@ -68,16 +68,26 @@ func (f Format) headerSize() int {
 // Whole turns an encoder's complete output into a file. It sets the sizes in a WAV header and the duration of WebM, and
 // leaves other formats unchanged. It takes ownership of encoded and may modify it.
 func Whole(spec Spec, encoded []byte) []byte {
-	if spec.Format == WebM {
-		head, _ := finishWebM(bytes.NewReader(encoded), int64(len(encoded))) // reading from memory cannot fail
-		copy(encoded, head)
-		return encoded
+	head, end, _ := completion(spec.Format, bytes.NewReader(encoded), int64(len(encoded))) // memory cannot fail
+	copy(encoded, head)
+	return append(encoded, end...)
+}
+
+// completion returns the first bytes of an encoder's complete output as a file, and bytes to append to it. Both are
+// empty if nothing changes.
+func completion(format Format, content io.ReaderAt, size int64) (head, end []byte, err error) {
+	if format == WebM {
+		head, err = finishWebM(content, size)
+		return head, nil, err
 	}
-	header := spec.Format.headerSize()
-	if len(encoded) < header {
-		return encoded
+	header := make([]byte, format.headerSize())
+	if len(header) == 0 || size < int64(len(header)) {
+		return nil, nil, nil
 	}
-	return append(encoded, finishHeader(encoded[:header], int64(len(encoded)))...)
+	if _, err := content.ReadAt(header, 0); err != nil {
+		return nil, nil, fmt.Errorf("reading the header of a WAV file: %w", err)
+	}
+	return header, finishHeader(header, size), nil
 }
 
 // File is an encoder's complete output in pieces or on disk.
@@ -90,29 +100,15 @@ type File interface {
 
 // FinishFile is like Whole for a File.
 func FinishFile(spec Spec, file File) error {
-	if spec.Format == WebM {
-		head, err := finishWebM(file, file.Size())
-		if err != nil || head == nil {
-			return err
-		}
-		if err := file.Overwrite(head, 0); err != nil {
-			return fmt.Errorf("completing the beginning of a WebM file: %w", err)
-		}
-		return nil
+	head, end, err := completion(spec.Format, file, file.Size())
+	if err != nil || head == nil {
+		return err
 	}
-	header := make([]byte, spec.Format.headerSize())
-	if len(header) == 0 || file.Size() < int64(len(header)) {
-		return nil
-	}
-	if _, err := file.ReadAt(header, 0); err != nil {
-		return fmt.Errorf("reading the header of a WAV file: %w", err)
-	}
-	end := finishHeader(header, file.Size())
-	if err := file.Overwrite(header, 0); err != nil {
-		return fmt.Errorf("completing the header of a WAV file: %w", err)
+	if err := file.Overwrite(head, 0); err != nil {
+		return fmt.Errorf("completing the beginning of a file: %w", err)
 	}
 	if _, err := file.Write(end); err != nil {
-		return fmt.Errorf("completing a WAV file: %w", err)
+		return fmt.Errorf("completing the end of a file: %w", err)
 	}
 	return nil
 }

@@ -1,10 +1,8 @@
 package engineproto
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"unicode/utf8"
 
 	"github.com/recital-tts/recital/internal/process/workers"
@@ -29,31 +27,13 @@ type Checked struct {
 // maxMissing bounds the missing symbols.
 const maxMissing = 200
 
-// CheckFrame returns a frame with sentences or a report.
-func CheckFrame[T Sentences | Checked](content T) (workers.Frame, error) {
-	payload, err := json.Marshal(content)
-	if err != nil {
-		return workers.Frame{}, fmt.Errorf("encoding a check: %w", err)
-	}
-	return workers.Frame{Kind: KindCheck, Payload: payload}, nil
-}
-
-// ParseSentences returns the sentences of a frame.
-func ParseSentences(frame workers.Frame) (Sentences, error) {
-	var s Sentences
-	if frame.Kind != KindCheck || json.Unmarshal(frame.Payload, &s) != nil {
-		return Sentences{}, errors.New("the frame has no sentences")
-	}
-	return s, nil
-}
-
 // ParseChecked returns the report of a frame. A worker that refuses the check sends the reason.
 func ParseChecked(frame workers.Frame) (Checked, error) {
 	if frame.Kind == KindRefused {
 		return Checked{}, fmt.Errorf("the worker refuses: %s", frame.Payload)
 	}
-	var c Checked
-	if frame.Kind != KindCheck || json.Unmarshal(frame.Payload, &c) != nil || math.IsNaN(c.Difference) || !(c.Cost >= 0) {
+	c, err := workers.ParseJSON[Checked](frame, KindCheck)
+	if err != nil || !(c.Cost >= 0) {
 		return Checked{}, errors.New("the worker's answer to a check is not readable")
 	}
 	if len(c.Missing) > maxMissing {

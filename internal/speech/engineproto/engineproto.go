@@ -4,10 +4,12 @@
 package engineproto
 
 import (
+	"cmp"
+	"context"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"strings"
 	"unicode/utf8"
@@ -119,32 +121,80 @@ func (j Job) checkSounds() error {
 	return nil
 }
 
-// JobFrame returns the frame that sends a job to a worker.
-func JobFrame(job speech.Job) (workers.Frame, error) {
-	if len(job.Text) > MaxTextBytes {
-		return workers.Frame{}, fmt.Errorf("a job's text is larger than %d bytes", MaxTextBytes)
-	}
-	payload, err := json.Marshal(Job{
+// NewJob returns the part of a job for a worker.
+func NewJob(job speech.Job) Job {
+	return Job{
 		Text: job.Text, Variant: job.Voice.Variant, Timbre: job.Voice.Timbre, Language: job.Language, Speed: EngineSpeed(job),
 		NoPause: job.NoPause, Careful: job.Careful, Phonemes: job.Phonemes, Phrases: job.Phrases, Sounds: job.Sounds,
 		Faint: job.Faint,
-	})
-	if err != nil {
-		return workers.Frame{}, fmt.Errorf("encoding a job: %w", err)
 	}
-	return workers.Frame{Kind: KindJob, Payload: payload}, nil
 }
 
-// ParseJob parses a frame of JobFrame.
+// ParseJob returns the job of a frame, or an error if it is invalid.
 func ParseJob(frame workers.Frame) (Job, error) {
-	if frame.Kind != KindJob {
-		return Job{}, errors.New("the frame is no job")
+	job, err := workers.ParseJSON[Job](frame, KindJob)
+	return job, cmp.Or(err, job.Check())
+}
+
+// Refusal returns a frame with the reason why a worker refuses a job or cannot start.
+func Refusal(why error) workers.Frame {
+	return workers.Frame{Kind: KindRefused, Payload: []byte(why.Error())}
+}
+
+// Start starts a worker and waits for its hello until ctx ends. It returns the sample rate in Hz.
+func Start(ctx context.Context, command workers.Command) (process *workers.Process, sampleRate int, err error) {
+	process, err = workers.Start(command)
+	if err != nil {
+		return nil, 0, err
 	}
-	var job Job
-	if err := json.Unmarshal(frame.Payload, &job); err != nil {
-		return Job{}, errors.New("the job is not readable")
+	stop := context.AfterFunc(ctx, process.Kill)
+	hello, err := process.Out.Read()
+	switch {
+	case !stop():
+		err = context.Cause(ctx)
+	case err != nil:
+		process.End()
+		err = process.Death()
+	default:
+		sampleRate, err = ParseHello(hello)
 	}
-	return job, nil
+	if err != nil {
+		process.End()
+		return nil, 0, err
+	}
+	return process, sampleRate, nil
+}
+
+// Serve sends a hello and then answers jobs until the input ends. It refuses jobs that are invalid or that prepare
+// returns an error for. An error of answer means that a job could not be finished.
+func Serve[T any](
+	in io.Reader, out *workers.Writer, sampleRate int, prepare func(Job) (T, error), answer func(T) error,
+) error {
+	if err := out.Write(HelloFrame(sampleRate)); err != nil {
+		return err
+	}
+	for reader := workers.NewReader(in); ; {
+		frame, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("reading a job: %w", err)
+		}
+		var task T
+		job, err := ParseJob(frame)
+		if err == nil {
+			task, err = prepare(job)
+		}
+		if err != nil {
+			err = out.Write(Refusal(err))
+		} else {
+			err = answer(task)
+		}
+		if err != nil {
+			return err
+		}
+	}
 }
 
 // HelloFrame returns a frame with the sample rate in Hz.

@@ -1,6 +1,7 @@
 package engineproto_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"strings"
 	"testing"
@@ -22,7 +23,9 @@ func TestAJobArrivesAsItWasSent(t *testing.T) {
 			Speed:    rapid.Float64Range(engineproto.SlowestSpeed, speech.MaxSpeed).Draw(t, "speed"),
 			NoPause:  rapid.Bool().Draw(t, "no pause"),
 		}
-		frame, err := engineproto.JobFrame(job)
+		var pipe bytes.Buffer
+		require.NoError(t, workers.NewWriter(&pipe).WriteJSON(engineproto.KindJob, engineproto.NewJob(job)))
+		frame, err := workers.NewReader(&pipe).Read()
 		require.NoError(t, err)
 		got, err := engineproto.ParseJob(frame)
 		require.NoError(t, err)
@@ -34,21 +37,17 @@ func TestAJobArrivesAsItWasSent(t *testing.T) {
 
 func TestTheLargestJobFitsIntoAPipe(t *testing.T) {
 	job := speech.Job{Text: strings.Repeat("\x00", engineproto.MaxTextBytes), Language: "en-us", Speed: 1}
-	frame, err := engineproto.JobFrame(job)
-	require.NoError(t, err)
-	require.Less(t, len(frame.Payload)+9, 64<<10)
+	require.NoError(t, engineproto.NewJob(job).Check())
+	var pipe bytes.Buffer
+	require.NoError(t, workers.NewWriter(&pipe).WriteJSON(engineproto.KindJob, engineproto.NewJob(job)))
+	require.Less(t, pipe.Len(), 64<<10)
 
 	job.Text += "x"
-	_, err = engineproto.JobFrame(job)
-	require.Error(t, err)
+	require.Error(t, engineproto.NewJob(job).Check())
 }
 
 func TestSlowSpeedsAskForTheSlowestThatTheEngineCan(t *testing.T) {
-	frame, err := engineproto.JobFrame(speech.Job{Speed: speech.MinSpeed})
-	require.NoError(t, err)
-	job, err := engineproto.ParseJob(frame)
-	require.NoError(t, err)
-	require.Equal(t, engineproto.SlowestSpeed, job.Speed)
+	require.Equal(t, engineproto.SlowestSpeed, engineproto.NewJob(speech.Job{Speed: speech.MinSpeed}).Speed)
 }
 
 func TestMarks(t *testing.T) {

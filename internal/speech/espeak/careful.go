@@ -91,10 +91,7 @@ func (p part) cut(text []rune, at int) (first, second part) {
 	first, second = p, p
 	first.text, second.text = string(text[:at]), string(text[at:])
 	first.endPause, first.silence = false, 0
-	added := 0
-	for added < len(p.breaks) && int(p.breaks[added]) < at {
-		added++
-	}
+	added, _ := slices.BinarySearch(p.breaks, uint32(at))
 	first.breaks = p.breaks[:added]
 	second.breaks = make([]uint32, 0, len(p.breaks)-added)
 	for _, i := range p.breaks[added:] {

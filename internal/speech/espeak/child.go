@@ -69,13 +69,9 @@ func (c *child) dismiss() error {
 	case status >= exitOffset:
 		return fmt.Errorf("the job's process gave up with code %d", status-exitOffset)
 	default:
-		return fmt.Errorf("the job's process died: %w", signalError(status))
+		return fmt.Errorf("the job's process died: %s", syscall.Signal(status))
 	}
 }
-
-type signalError syscall.Signal
-
-func (s signalError) Error() string { return syscall.Signal(s).String() }
 
 // dataFolder returns the folder of espeak-ng's data.
 func dataFolder() string { return C.GoString(C.runner_data()) }

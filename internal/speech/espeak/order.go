@@ -32,18 +32,13 @@ type part struct {
 // encode encodes the order as runner.h defines it.
 func (o order) encode() []byte {
 	native := binary.NativeEndian
-	out := native.AppendUint32(nil, boolToUint32(o.rehearsal))
-	out = native.AppendUint32(out, boolToUint32(o.phonemes))
-	out = native.AppendUint32(out, boolToUint32(o.transcription))
-	out = native.AppendUint32(out, uint32(len(o.parts)))
+	var out []byte
+	for _, value := range []int{number(o.rehearsal), number(o.phonemes), number(o.transcription), len(o.parts)} {
+		out = native.AppendUint32(out, uint32(value))
+	}
 	for _, p := range o.parts {
-		for _, value := range []int{p.start, p.rate, p.pitch, p.width, p.volume, p.wordGap} {
-			out = native.AppendUint32(out, uint32(int32(value)))
-		}
-		out = native.AppendUint32(out, boolToUint32(p.endPause))
-		out = native.AppendUint32(out, boolToUint32(p.trimmed))
-		out = native.AppendUint32(out, boolToUint32(p.sounds))
 		for _, value := range []int{
+			p.start, p.rate, p.pitch, p.width, p.volume, p.wordGap, number(p.endPause), number(p.trimmed), number(p.sounds),
 			p.faint, p.silence, len(p.voice.name) + 1, len(p.voice.lines), len(p.text) + 1, len(p.breaks),
 		} {
 			out = native.AppendUint32(out, uint32(value))
@@ -58,7 +53,8 @@ func (o order) encode() []byte {
 	return out
 }
 
-func boolToUint32(b bool) uint32 {
+// number returns 1 for true, and 0 for false.
+func number(b bool) int {
 	if b {
 		return 1
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/engineproto"
 )
@@ -24,45 +23,26 @@ const faint = 60
 // wordGapUnit is espeak-ng's unit of word gaps in seconds.
 const wordGapUnit = 0.01
 
-// task is a checked job.
+// task is a checked job with at least one phrase.
 type task struct {
-	language string // an engine language
-	variant  string
-	timbre   *speech.Timbre // nil for a system voice
-	text     []rune
-	phrases  []speech.Phrase // at least one
-	sounds   []speech.Sound
-	speed    float64
-	noPause  bool
-	careful  bool
-	phonemes bool
-	faint    int
+	engineproto.Job
+	text []rune
 }
 
 // prepare checks all input of espeak-ng: SetVoiceByName accepts any name, overflows a buffer on long ones and opens any
 // file by its path.
-func prepare(frame workers.Frame) (task, error) {
-	job, err := engineproto.ParseJob(frame)
-	if err != nil {
-		return task{}, err
-	}
+func prepare(job engineproto.Job) (task, error) {
 	if !knowsLanguages(job) {
 		return task{}, errors.New("the language is not on the list")
 	}
 	if !speech.IsVariant(job.Variant) {
 		return task{}, errors.New("the voice is not on the list")
 	}
-	if err := job.Check(); err != nil {
-		return task{}, err
-	}
-	t := task{
-		language: job.Language, variant: job.Variant, timbre: job.Timbre, text: []rune(job.Text), phrases: job.Phrases,
-		speed:   job.Speed,
-		noPause: job.NoPause, phonemes: job.Phonemes, sounds: job.Sounds, faint: cmp.Or(job.Faint, faint),
-	}
-	t.careful = job.Careful || isRisky(job.Language, withoutSounds(t.text, t.sounds))
-	if len(t.phrases) == 0 {
-		t.phrases = []speech.Phrase{speech.OwnPhrase(len(t.text))}
+	t := task{Job: job, text: []rune(job.Text)}
+	t.Faint = cmp.Or(job.Faint, faint)
+	t.Careful = job.Careful || isRisky(job.Language, withoutSounds(t.text, job.Sounds))
+	if len(t.Phrases) == 0 {
+		t.Phrases = []speech.Phrase{speech.OwnPhrase(len(t.text))}
 	}
 	return t, nil
 }
@@ -82,8 +62,8 @@ func (t task) order(sampleRate int) (order, error) {
 	var o order
 	at := 0
 	voices := map[string]voice{}
-	for i, p := range t.phrases {
-		language := cmp.Or(p.Language, t.language)
+	for i, p := range t.Phrases {
+		language := cmp.Or(p.Language, t.Language)
 		voice, known := voices[language]
 		if !known {
 			var err error
@@ -92,7 +72,7 @@ func (t task) order(sampleRate int) (order, error) {
 			}
 			voices[language] = voice
 		}
-		last := i == len(t.phrases)-1
+		last := i == len(t.Phrases)-1
 		o.parts = append(o.parts, t.part(voice, p, at, last, sampleRate))
 		at += p.Runes
 	}
@@ -103,23 +83,23 @@ func (t task) part(voice voice, p speech.Phrase, start int, last bool, sampleRat
 	out := part{
 		start:    start,
 		voice:    voice,
-		rate:     int(math.Round(normalRate * t.speed * p.Rate)),
+		rate:     int(math.Round(normalRate * t.Speed * p.Rate)),
 		pitch:    pitchValue(p.Pitch),
 		width:    int(math.Round(50 * p.Range)),
 		volume:   int(math.Round(normalVolume * math.Pow(10, p.Gain/20))),
 		wordGap:  int(math.Round(p.Gap / wordGapUnit)),
 		endPause: p.Pause == speech.OwnPause,
 		trimmed:  p.Pause != speech.OwnPause,
-		faint:    t.faint,
+		faint:    t.Faint,
 	}
 	if out.trimmed {
-		out.silence = int(p.Pause / (t.speed * p.Rate) * float64(sampleRate))
+		out.silence = int(p.Pause / (t.Speed * p.Rate) * float64(sampleRate))
 	}
-	if last && t.noPause {
+	if last && t.NoPause {
 		out.endPause, out.silence = false, 0
 	}
-	l := line{language: cmp.Or(p.Language, t.language)}
-	l.add(t.text, start, start+p.Runes, t.sounds)
+	l := line{language: cmp.Or(p.Language, t.Language)}
+	l.add(t.text, start, start+p.Runes, t.Sounds)
 	out.text, out.breaks, out.sounds = l.text.String(), l.breaks, l.sounds
 	return out
 }

@@ -4,7 +4,6 @@ package espeak
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"runtime"
@@ -29,19 +28,17 @@ func serve(in io.Reader, out *os.File, transcribes bool) error {
 	if err != nil {
 		return err
 	}
-	s := &server{
-		reader: workers.NewReader(in), writer: workers.NewWriter(out), out: out, sampleRate: sampleRate,
-		transcribes: transcribes,
-	}
-	if err := s.writer.Write(engineproto.HelloFrame(sampleRate)); err != nil {
+	s := &server{out: out, sampleRate: sampleRate, transcribes: transcribes}
+	// A child is always ready, even while another one has a job, so that no job waits for a fork. The children write the
+	// answers, and the writer is used only while none has a job.
+	if s.ready, err = fork(out); err != nil {
 		return err
 	}
-	return s.serve()
+	err = engineproto.Serve(in, workers.NewWriter(out), sampleRate, prepare, s.answer)
+	return errors.Join(err, s.ready.dismiss())
 }
 
 type server struct {
-	reader     *workers.Reader
-	writer     *workers.Writer // used only while no child has a job
 	out        *os.File
 	sampleRate int
 	// Answers are phonemes, not audio.
@@ -49,37 +46,19 @@ type server struct {
 	ready       *child // waiting for a job
 }
 
-// serve always keeps a child ready, even while another one has a job, so that no job waits for a fork. The children
-// write the answers.
-func (s *server) serve() (err error) {
-	if s.ready, err = fork(s.out); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.ready.dismiss()) }()
-	for {
-		t, err := s.nextTask()
-		if err != nil {
-			return ignoreEnd(err)
-		}
-		if err := s.answer(t); err != nil {
-			return err
-		}
-	}
-}
-
 func (s *server) answer(t task) error {
 	o, err := t.order(s.sampleRate)
 	if err != nil {
 		return err
 	}
-	if t.careful {
+	if t.Careful {
 		safe, err := s.makeSafe(t, o)
 		if err != nil {
 			return err
 		}
 		o = safe
 	}
-	o.phonemes, o.transcription = t.phonemes, s.transcribes
+	o.phonemes, o.transcription = t.Phonemes, s.transcribes
 	return errors.Join(s.carryOut(o))
 }
 
@@ -90,32 +69,4 @@ func (s *server) carryOut(o order) (died, err error) {
 	died = busy.give(o)
 	s.ready, err = fork(s.out)
 	return errors.Join(died, busy.dismiss()), err
-}
-
-// nextTask waits for a valid job, and refuses others.
-func (s *server) nextTask() (task, error) {
-	for {
-		frame, err := s.reader.Read()
-		if err != nil {
-			return task{}, err
-		}
-		t, err := prepare(frame)
-		if err == nil {
-			return t, nil
-		}
-		if err := s.refuse(err); err != nil {
-			return task{}, err
-		}
-	}
-}
-
-func (s *server) refuse(why error) error {
-	return s.writer.Write(workers.Frame{Kind: engineproto.KindRefused, Payload: []byte(why.Error())})
-}
-
-func ignoreEnd(err error) error {
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return fmt.Errorf("reading a job: %w", err)
 }

@@ -78,7 +78,7 @@ func (l *line) addSounds(text []rune) {
 func (l *line) addWord(word []rune) {
 	code := ""
 	if mnemonics, err := ipa.Espeak(l.language, string(word)); err == nil {
-		code = "[[" + mnemonics[0] + "]]"
+		code = "[[" + mnemonics + "]]"
 	}
 	for i := range len(code) - len(word) { // the first ones, so that marks are at the beginning of the word
 		l.breaks = append(l.breaks, l.length+uint32(i))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/engineproto"
 )
 
 func TestCleanText(t *testing.T) {
@@ -82,18 +83,22 @@ func FuzzPrepare(f *testing.F) {
 	_, err := open() // for the folder of its data
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		prepared, err := prepare(workers.Frame{Kind: 'j', Payload: payload})
+		job, err := engineproto.ParseJob(workers.Frame{Kind: engineproto.KindJob, Payload: payload})
+		if err != nil {
+			return
+		}
+		prepared, err := prepare(job)
 		if err != nil {
 			return
 		}
 		for _, p := range mustOrder(t, prepared).parts {
-			require.True(t, speech.IsVariant(prepared.variant))
+			require.True(t, speech.IsVariant(prepared.Variant))
 			file, variant, _ := strings.Cut(p.voice.name, "+")
-			if prepared.timbre == nil {
-				require.Equal(t, prepared.variant, variant)
+			if prepared.Timbre == nil {
+				require.Equal(t, prepared.Variant, variant)
 				require.Contains(t, languageFiles, strings.ToLower(languageOf(file)))
 			} else {
-				require.True(t, prepared.timbre.Valid())
+				require.True(t, prepared.Timbre.Valid())
 				require.Empty(t, p.voice.name)
 			}
 			require.True(t, p.rate >= 64 && p.rate <= 450, p.rate)

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/engineproto"
 	"github.com/recital-tts/recital/internal/speech/enginetest"
 )
 
@@ -146,7 +147,9 @@ func TestEveryTimbreFitsIntoAJob(t *testing.T) {
 			Formants:  rapid.Float64Range(speech.MinFormants, speech.MaxFormants).Draw(t, "formants"),
 			Breath:    rapid.Float64Range(0, 1).Draw(t, "breath"), Pace: 1,
 		}
-		of := task{variant: rapid.SampledFrom(speech.Voices()).Draw(t, "voice").Variant, timbre: &timbre}
+		of := task{Job: engineproto.Job{
+			Variant: rapid.SampledFrom(speech.Voices()).Draw(t, "voice").Variant, Timbre: &timbre,
+		}}
 		voice, err := of.voice(rapid.SampledFrom(languages).Draw(t, "language"))
 		require.NoError(t, err)
 		require.NotEmpty(t, voice.lines)

@@ -32,18 +32,18 @@ type voice struct {
 
 // voice returns the task's voice in a language. Both have been checked.
 func (t task) voice(language string) (voice, error) {
-	if t.timbre == nil {
-		return voice{name: languageFiles[language] + "+" + t.variant}, nil
+	if t.Timbre == nil {
+		return voice{name: languageFiles[language] + "+" + t.Variant}, nil
 	}
 	own, err := os.ReadFile(filepath.Join(dataFolder(), "lang", languageFiles[language]))
 	if err != nil {
 		return voice{}, fmt.Errorf("reading the voice of a language: %w", err)
 	}
-	variant, err := os.ReadFile(filepath.Join(dataFolder(), "voices", "!v", t.variant))
+	variant, err := os.ReadFile(filepath.Join(dataFolder(), "voices", "!v", t.Variant))
 	if err != nil {
 		return voice{}, fmt.Errorf("reading a variant: %w", err)
 	}
-	return voice{lines: without(string(own), tone()...) + adapt(string(variant), *t.timbre)}, nil
+	return voice{lines: without(string(own), tone()...) + adapt(string(variant), *t.Timbre)}, nil
 }
 
 // tone returns the keywords of a language's voice that a variant replaces.

@@ -122,7 +122,8 @@ func isSayable(text []byte) bool {
 	})
 }
 
-// word implements sink.
+// word receives a word of the token with this name, which is spoken between two times, in seconds. same means that it
+// belongs to the same token as the previous word.
 func (p *performance) word(token string, same bool, start, end float64) {
 	if !same {
 		if i := bytes.Index(p.text[p.cursor:], []byte(token)); i >= 0 {
@@ -138,7 +139,7 @@ func (p *performance) word(token string, same bool, start, end float64) {
 	p.words = append(p.words, heard{start: start, end: end})
 }
 
-// samples implements sink.
+// samples receives the next samples of flite. An error stops the synthesis.
 func (p *performance) samples(pcm []int16) error {
 	if p.seen == 0 && !p.begin() {
 		return errEnough

@@ -5,7 +5,6 @@ package flite
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 
@@ -24,34 +23,13 @@ func Serve(in io.Reader, out *os.File) error {
 		return err
 	}
 	writer := workers.NewWriter(out)
-	if err := writer.Write(engineproto.HelloFrame(outputRate)); err != nil {
-		return err
-	}
-	reader := workers.NewReader(in)
-	for {
-		frame, err := reader.Read()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("reading a job: %w", err)
-		}
-		if err := answer(writer, frame, rate); err != nil {
+	return engineproto.Serve(in, writer, outputRate, prepare, func(t task) error {
+		p := &performance{writer: writer, rate: rate}
+		if err := p.perform(t); err != nil {
 			return err
 		}
-	}
-}
-
-func answer(writer *workers.Writer, frame workers.Frame, rate int) error {
-	t, err := prepare(frame)
-	if err != nil {
-		return writer.Write(workers.Frame{Kind: engineproto.KindRefused, Payload: []byte(err.Error())})
-	}
-	p := &performance{writer: writer, rate: rate}
-	if err := p.perform(t); err != nil {
-		return err
-	}
-	return writer.Write(engineproto.EndFrame(p.total))
+		return writer.Write(engineproto.EndFrame(p.total))
+	})
 }
 
 // task is a checked job.
@@ -60,11 +38,7 @@ type task struct {
 	voice voice
 }
 
-func prepare(frame workers.Frame) (task, error) {
-	job, err := engineproto.ParseJob(frame)
-	if err != nil {
-		return task{}, err
-	}
+func prepare(job engineproto.Job) (task, error) {
 	if job.Language != language {
 		return task{}, errors.New("the language is not American English")
 	}
@@ -74,9 +48,6 @@ func prepare(frame workers.Frame) (task, error) {
 	}
 	if job.Timbre != nil {
 		return task{}, errors.New("the voice is of the other engine")
-	}
-	if err := job.Check(); err != nil {
-		return task{}, err
 	}
 	return task{Job: job, voice: voice}, nil
 }

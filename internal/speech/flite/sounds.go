@@ -23,7 +23,7 @@ func putSounds(ascii []byte, text []rune, start int, sounds []speech.Sound) (pho
 			}
 			fill := byte(' ')
 			if said, err := ipa.Flite(string(text[from : from+n])); err == nil {
-				fill, phones = soundByte, append(phones, said[0])
+				fill, phones = soundByte, append(phones, said)
 			}
 			for i := from; i < from+n; i++ {
 				ascii[i] = fill

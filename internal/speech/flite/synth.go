@@ -26,14 +26,6 @@ type utterance struct {
 	stretch float64 // a factor on durations
 }
 
-// sink receives the output of flite for an utterance: its words, then its samples.
-type sink interface {
-	// word reports that a word of the token with this name is spoken between two times, in seconds. same means that it
-	// belongs to the same token as the previous word.
-	word(token string, same bool, start, end float64)
-	samples(pcm []int16) error
-}
-
 // open loads the voices and returns their sample rate in Hz.
 func open() (int, error) {
 	rate := C.synth_open()
@@ -43,7 +35,8 @@ func open() (int, error) {
 	return int(rate), nil
 }
 
-func (u utterance) speak(to sink) error {
+// speak passes the output of flite to a performance: the words, then the samples.
+func (u utterance) speak(to *performance) error {
 	text := C.CString(u.text)
 	defer C.free(unsafe.Pointer(text))
 	phones := C.CString(strings.Join(append(u.phones, ""), "\n"))
@@ -67,7 +60,7 @@ func (u utterance) speak(to sink) error {
 
 //export synthWord
 func synthWord(handle C.uintptr_t, token *C.char, same C.int, start, end C.float) {
-	cgo.Handle(handle).Value().(sink).word(C.GoString(token), same != 0, float64(start), float64(end))
+	cgo.Handle(handle).Value().(*performance).word(C.GoString(token), same != 0, float64(start), float64(end))
 }
 
 // synthSamples stops the synthesis by returning a value other than 0.
@@ -75,7 +68,7 @@ func synthWord(handle C.uintptr_t, token *C.char, same C.int, start, end C.float
 //export synthSamples
 func synthSamples(handle C.uintptr_t, samples *C.short, count C.int) C.int {
 	pcm := unsafe.Slice((*int16)(unsafe.Pointer(samples)), int(count))
-	if cgo.Handle(handle).Value().(sink).samples(pcm) != nil {
+	if cgo.Handle(handle).Value().(*performance).samples(pcm) != nil {
 		return 1
 	}
 	return 0

@@ -11,6 +11,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/engineproto"
 )
 
 func TestToASCII(t *testing.T) {
@@ -62,7 +63,11 @@ func FuzzPrepare(f *testing.F) {
 	f.Add([]byte(`{"text":"hi","variant":"f2","language":"en-us","speed":1}`))
 	f.Add([]byte(`{"text":"hi","variant":"f2","language":"de","speed":1,"phrases":[{"runes":2,"range":2,"rate":1,"pause":-1}]}`))
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		prepared, err := prepare(workers.Frame{Kind: 'j', Payload: payload})
+		job, err := engineproto.ParseJob(workers.Frame{Kind: engineproto.KindJob, Payload: payload})
+		if err != nil {
+			return
+		}
+		prepared, err := prepare(job)
 		if err != nil {
 			return
 		}

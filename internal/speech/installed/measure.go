@@ -95,15 +95,9 @@ func enough(sentences []string, cost float64) []string {
 func (e *Engines) check(
 	ctx context.Context, v voicepack.Voice, sentences engineproto.Sentences,
 ) (engineproto.Checked, error) {
-	process, err := workers.Start(e.command(v))
-	if err != nil {
-		return engineproto.Checked{}, err
-	}
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	defer context.AfterFunc(ctx, process.Kill)()
-	defer end(process)
-	checked, err := ask(process, sentences)
+	checked, err := ask(ctx, e.command(v), sentences)
 	if ctx.Err() != nil {
 		return engineproto.Checked{}, errors.New("it took too long, or was given up")
 	}
@@ -113,30 +107,15 @@ func (e *Engines) check(
 	return checked, err
 }
 
-// end kills a process, and reads its output to the end, which closes it.
-func end(process *workers.Process) {
-	process.Kill()
-	for {
-		if _, err := process.Out.Read(); err != nil {
-			return
-		}
-	}
-}
-
-// ask waits for the process's hello, sends it the request, and returns its answer.
-func ask(process *workers.Process, what engineproto.Sentences) (engineproto.Checked, error) {
-	hello, err := process.Out.Read()
-	if err != nil {
-		return engineproto.Checked{}, errors.New("its process ended as it was loaded")
-	}
-	if _, err := engineproto.ParseHello(hello); err != nil {
-		return engineproto.Checked{}, err
-	}
-	question, err := engineproto.CheckFrame(what)
+// ask starts a process, sends it the request and returns its answer.
+func ask(ctx context.Context, command workers.Command, what engineproto.Sentences) (engineproto.Checked, error) {
+	process, _, err := engineproto.Start(ctx, command)
 	if err != nil {
 		return engineproto.Checked{}, err
 	}
-	if err := process.In.Write(question); err != nil {
+	defer process.End()
+	defer context.AfterFunc(ctx, process.Kill)()
+	if err := process.In.WriteJSON(engineproto.KindCheck, what); err != nil {
 		return engineproto.Checked{}, fmt.Errorf("asking its process: %w", err)
 	}
 	answer, err := process.Out.Read()

@@ -78,42 +78,37 @@ type phoneme struct {
 	stress string // ' or , or ""
 }
 
-// Espeak returns the words of a transcription in the mnemonics of espeak-ng for an engine language, each one without
-// white space. Errors: *Error.
-func Espeak(language, text string) ([]string, error) {
-	words, err := parse(tableOf(language), text)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]string, len(words))
-	for i, w := range words {
-		var mnemonics strings.Builder
-		if !w.stressed {
-			mnemonics.WriteByte('\'')
-		}
-		for j, p := range w.phonemes {
-			if j > 0 {
-				mnemonics.WriteByte('|') // otherwise two might be read as one
-			}
-			mnemonics.WriteString(p.stress + p.name)
-		}
-		out[i] = mnemonics.String()
-	}
-	return out, nil
+// Espeak returns a transcription in the mnemonics of espeak-ng for an engine language. A word has no white space, and
+// there is a space between two words. Errors: *Error.
+func Espeak(language, text string) (string, error) {
+	return translate(tableOf(language), text, word.mnemonics)
 }
 
-// Flite returns the words of a transcription in American English as flite's phones, with spaces between them; vowels
-// have their stress as a digit. Errors: *Error.
-func Flite(text string) ([]string, error) {
-	words, err := parse(tables()[second], text)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]string, len(words))
+// Flite returns a transcription in American English as flite's phones, with spaces between them; vowels have their
+// stress as a digit. Errors: *Error.
+func Flite(text string) (string, error) { return translate(tables()[second], text, word.phones) }
+
+func translate(t table, text string, spell func(word) string) (string, error) {
+	words, err := parse(t, text)
+	spelt := make([]string, len(words))
 	for i, w := range words {
-		out[i] = w.phones()
+		spelt[i] = spell(w)
 	}
-	return out, nil
+	return strings.Join(spelt, " "), err
+}
+
+func (w word) mnemonics() string {
+	var out strings.Builder
+	if !w.stressed {
+		out.WriteByte('\'')
+	}
+	for j, p := range w.phonemes {
+		if j > 0 {
+			out.WriteByte('|') // otherwise two might be read as one
+		}
+		out.WriteString(p.stress + p.name)
+	}
+	return out.String()
 }
 
 func (w word) phones() string {

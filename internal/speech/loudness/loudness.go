@@ -59,13 +59,6 @@ func (m *Meter) Loudness() float64 {
 	return loudnessOf(meanAbove(blocks, max(gate, absoluteGate)))
 }
 
-// Of returns the loudness of samples at a rate in Hz.
-func Of(pcm []byte, rate int) float64 {
-	m := NewMeter(rate)
-	m.Add(pcm)
-	return m.Loudness()
-}
-
 // blocks returns the mean squares of the blocks.
 func (m *Meter) blocks() []float64 {
 	var blocks []float64
@@ -122,14 +115,4 @@ func lowCut(rate float64) biquad {
 	k := math.Tan(math.Pi * frequency / rate)
 	a0 := 1 + k/q + k*k
 	return biquad{b0: 1, b1: -2, b2: 1, a1: 2 * (k*k - 1) / a0, a2: (1 - k/q + k*k) / a0}
-}
-
-// Peak returns the highest magnitude of samples, up to 32768.
-func Peak(pcm []byte) int {
-	highest := 0
-	for ; len(pcm) >= 2; pcm = pcm[2:] {
-		sample := int(int16(binary.LittleEndian.Uint16(pcm)))
-		highest = max(highest, sample, -sample)
-	}
-	return highest
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/speech/loudness"
+	"github.com/recital-tts/recital/internal/speech/loudness/loudnesstest"
 	"github.com/recital-tts/recital/internal/testing/bintest"
 )
 
@@ -31,7 +32,7 @@ func tone(rate int, hertz, level, seconds float64) []byte {
 func TestATone(t *testing.T) {
 	for _, rate := range []int{16000, 22050, 48000} {
 		for _, level := range []float64{0, -20, -40} {
-			require.InDelta(t, level-3.01, loudness.Of(tone(rate, 997, level, 5), rate), 0.1, "%d Hz, %v dB", rate, level)
+			require.InDelta(t, level-3.01, loudnesstest.Of(tone(rate, 997, level, 5), rate), 0.1, "%d Hz, %v dB", rate, level)
 		}
 	}
 }
@@ -41,15 +42,15 @@ func TestWhatIsQuietDoesNotCount(t *testing.T) {
 	const rate = 22050
 	join := func(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
 	quiet, loud := tone(rate, 997, -36, 10), tone(rate, 997, -23, 60)
-	require.InDelta(t, -26.01, loudness.Of(join(quiet, loud, quiet), rate), 0.1)
+	require.InDelta(t, -26.01, loudnesstest.Of(join(quiet, loud, quiet), rate), 0.1)
 	silent := tone(rate, 997, -72, 10)
-	require.InDelta(t, -26.01, loudness.Of(join(silent, quiet, loud, quiet, silent), rate), 0.1)
+	require.InDelta(t, -26.01, loudnesstest.Of(join(silent, quiet, loud, quiet, silent), rate), 0.1)
 }
 
 func TestSilenceHasNoLoudness(t *testing.T) {
-	require.Equal(t, math.Inf(-1), loudness.Of(nil, 22050))
-	require.Equal(t, math.Inf(-1), loudness.Of(make([]byte, 100000), 22050))
-	require.Equal(t, math.Inf(-1), loudness.Of(tone(22050, 997, 0, 0.3), 22050), "too short")
+	require.Equal(t, math.Inf(-1), loudnesstest.Of(nil, 22050))
+	require.Equal(t, math.Inf(-1), loudnesstest.Of(make([]byte, 100000), 22050))
+	require.Equal(t, math.Inf(-1), loudnesstest.Of(tone(22050, 997, 0, 0.3), 22050), "too short")
 }
 
 func TestHowTheSamplesAreCutDoesNotMatter(t *testing.T) {
@@ -60,7 +61,7 @@ func TestHowTheSamplesAreCutDoesNotMatter(t *testing.T) {
 		m.Add(rest[:n])
 		rest = rest[n:]
 	}
-	require.Equal(t, loudness.Of(sound, 22050), m.Loudness())
+	require.Equal(t, loudnesstest.Of(sound, 22050), m.Loudness())
 }
 
 // ffmpeg measures the same loudness, here of noise that comes and goes.
@@ -84,5 +85,5 @@ func TestFFmpegFindsTheSame(t *testing.T) {
 	require.NotNil(t, found, "%s", said)
 	want, err := strconv.ParseFloat(string(found[1]), 64)
 	require.NoError(t, err)
-	require.InDelta(t, want, loudness.Of(sound, rate), 0.15)
+	require.InDelta(t, want, loudnesstest.Of(sound, rate), 0.15)
 }

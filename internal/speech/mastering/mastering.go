@@ -4,9 +4,8 @@ package mastering
 
 import (
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"math"
+	"slices"
 )
 
 // Limits of Settings, in decibels.
@@ -22,20 +21,10 @@ type Settings struct {
 	Equaliser []float64 `json:"equaliser,omitempty"`
 }
 
-// Check returns an error if the settings are out of range.
-func (s Settings) Check() error {
-	if !within(s.Gain, MaxGain) {
-		return fmt.Errorf("a gain of %g dB is out of range", s.Gain)
-	}
-	if len(s.Equaliser) != 0 && len(s.Equaliser) != BandCount {
-		return fmt.Errorf("an equaliser has %d bands, and not %d", BandCount, len(s.Equaliser))
-	}
-	for _, boost := range s.Equaliser {
-		if !within(boost, MaxBoost) {
-			return errors.New("a band of the equaliser is out of range")
-		}
-	}
-	return nil
+// Valid reports whether the settings are within the limits.
+func (s Settings) Valid() bool {
+	return within(s.Gain, MaxGain) && (len(s.Equaliser) == 0 || len(s.Equaliser) == BandCount) &&
+		!slices.ContainsFunc(s.Equaliser, func(boost float64) bool { return !within(boost, MaxBoost) })
 }
 
 // within reports whether a magnitude is at most a limit. It is false for NaN.

@@ -121,7 +121,7 @@ func anySound(t *rapid.T) []float64 {
 func TestNoSampleIsLostOrClippedHoweverTheInputIsCut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		settings, input := anySettings(t), encode(anySound(t))
-		require.NoError(t, settings.Check())
+		require.True(t, settings.Valid())
 		whole := mastering.New(rate, settings)
 		want := append(whole.Process(input), whole.Flush()...)
 		require.Len(t, want, len(input))
@@ -219,9 +219,9 @@ func TestSettingsOutOfRange(t *testing.T) {
 		"few bands": {Equaliser: flat(3)}, "many bands": {Equaliser: flat(33)}, "a loud band": {Equaliser: loud},
 		"a band that is no number": {Equaliser: undefined},
 	} {
-		require.Error(t, settings.Check(), name)
+		require.False(t, settings.Valid(), name)
 	}
-	require.NoError(t, mastering.Settings{Gain: -40, Equaliser: flat(mastering.BandCount)}.Check())
+	require.True(t, mastering.Settings{Gain: -40, Equaliser: flat(mastering.BandCount)}.Valid())
 }
 
 // BenchmarkChain measures the time for mastering a second of audio, with and without the equaliser.

@@ -65,25 +65,17 @@ func median(values []float64) float64 {
 // ready returns a process with the voice of a folder that has sent its hello.
 func ready(tb testing.TB, folder string) *workers.Process {
 	tb.Helper()
-	process, err := workers.Start(command(tb, folder))
+	process, _, err := engineproto.Start(tb.Context(), command(tb, folder))
 	require.NoError(tb, err)
-	tb.Cleanup(func() {
-		process.Kill()
-		<-process.Done()
-	})
-	frame, err := process.Out.Read()
-	require.NoError(tb, err)
-	_, err = engineproto.ParseHello(frame)
-	require.NoError(tb, err)
+	tb.Cleanup(process.End)
 	return process
 }
 
 // check requests the check of texts from a process.
 func check(tb testing.TB, process *workers.Process, language string, texts ...string) engineproto.Checked {
 	tb.Helper()
-	question, err := engineproto.CheckFrame(engineproto.Sentences{Language: language, Texts: texts})
-	require.NoError(tb, err)
-	require.NoError(tb, process.In.Write(question))
+	require.NoError(tb, process.In.WriteJSON(engineproto.KindCheck,
+		engineproto.Sentences{Language: language, Texts: texts}))
 	answer, err := process.Out.Read()
 	require.NoError(tb, err)
 	checked, err := engineproto.ParseChecked(answer)
@@ -131,11 +123,11 @@ func sayAll(tb testing.TB, processes []*workers.Process) {
 // say makes a process speak a text.
 func say(tb testing.TB, process *workers.Process, text string) {
 	tb.Helper()
-	frame, err := engineproto.JobFrame(speech.Job{
+	require.NoError(tb, process.In.WriteJSON(engineproto.KindJob, engineproto.NewJob(speech.Job{
 		Text: text, Voice: toy, Language: "en-us", Speed: 1, Phrases: []speech.Phrase{speech.OwnPhrase(len(text))},
-	})
-	require.NoError(tb, err)
-	require.NoError(tb, process.In.Write(frame))
+	})))
+	var frame workers.Frame
+	var err error
 	for frame.Kind != engineproto.KindEnd {
 		frame, err = process.Out.Read()
 		require.NoError(tb, err)

@@ -15,18 +15,14 @@ const comparedSentences = 3
 func (s *server) check(frame workers.Frame) error {
 	checked, err := s.checked(frame)
 	if err != nil {
-		return Refuse(s.writer, err)
+		return s.writer.Write(engineproto.Refusal(err))
 	}
-	reply, err := engineproto.CheckFrame(checked)
-	if err != nil {
-		return err
-	}
-	return s.writer.Write(reply)
+	return s.writer.WriteJSON(engineproto.KindCheck, checked)
 }
 
 // checked counts the symbols that the voice lacks, and compares its samples with those of the whole model.
 func (s *server) checked(frame workers.Frame) (checked engineproto.Checked, err error) {
-	sentences, err := engineproto.ParseSentences(frame)
+	sentences, err := workers.ParseJSON[engineproto.Sentences](frame, engineproto.KindCheck)
 	if err != nil {
 		return checked, err
 	}

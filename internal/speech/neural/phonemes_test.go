@@ -17,15 +17,9 @@ import (
 func TestPhonemesAreTheSameAtEverySpeed(t *testing.T) {
 	content, err := os.ReadFile("../reporttest/texts/calibration.tsv")
 	require.NoError(t, err)
-	process, err := workers.Start(workertest.Mode(binary, "phonemes"))
+	process, _, err := engineproto.Start(t.Context(), workertest.Mode(binary, "phonemes"))
 	require.NoError(t, err)
-	t.Cleanup(func() {
-		process.Kill()
-		<-process.Done()
-	})
-	hello, err := process.Out.Read()
-	require.NoError(t, err)
-	require.Equal(t, byte(engineproto.KindHello), hello.Kind)
+	t.Cleanup(process.End)
 	for line := range strings.Lines(string(content)) {
 		language, text, _ := strings.Cut(strings.TrimSpace(line), "\t")
 		job := speech.Job{Text: text, Language: language, Voice: speech.Voices()[0], Speed: 1}
@@ -43,9 +37,9 @@ type heard struct {
 
 func transcription(t *testing.T, process *workers.Process, job speech.Job) (got heard) {
 	t.Helper()
-	frame, err := engineproto.JobFrame(job)
-	require.NoError(t, err)
-	require.NoError(t, process.In.Write(frame))
+	require.NoError(t, process.In.WriteJSON(engineproto.KindJob, engineproto.NewJob(job)))
+	var frame workers.Frame
+	var err error
 	for frame.Kind != engineproto.KindEnd {
 		frame, err = process.Out.Read()
 		require.NoError(t, err)

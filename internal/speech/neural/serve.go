@@ -77,7 +77,7 @@ func (s *server) answer(ctx context.Context, frame workers.Frame) error {
 	}
 	job, voice, err := s.prepare(frame)
 	if err != nil {
-		return Refuse(s.writer, err)
+		return s.writer.Write(engineproto.Refusal(err))
 	}
 	text := []rune(job.Text)
 	if len(job.Phrases) == 0 {
@@ -86,7 +86,7 @@ func (s *server) answer(ctx context.Context, frame workers.Frame) error {
 	clauses := cutClauses(text, job.Phrases)
 	if err := s.transcriber.transcribe(job, clauses, voice.Config); err != nil {
 		if errors.Is(err, errRefused) {
-			return Refuse(s.writer, err)
+			return s.writer.Write(engineproto.Refusal(err))
 		}
 		return err
 	}
@@ -116,14 +116,6 @@ func (s *server) prepare(frame workers.Frame) (engineproto.Job, *Voice, error) {
 	if job.Timbre != nil {
 		return job, nil, errors.New("the voice has no timbre but its own")
 	}
-	if err := job.Check(); err != nil {
-		return job, nil, err
-	}
 	voice, err := s.voices.voice(job.Variant)
 	return job, voice, err
-}
-
-// Refuse writes why a voice cannot be loaded, in place of a hello, or why it cannot do a job.
-func Refuse(writer *workers.Writer, why error) error {
-	return writer.Write(workers.Frame{Kind: engineproto.KindRefused, Payload: []byte(why.Error())})
 }

@@ -2,6 +2,7 @@ package neural
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -135,11 +136,7 @@ func (t *transcriber) ask(job speech.Job, clauses []clause) error {
 	if err := t.start(); err != nil {
 		return err
 	}
-	frame, err := engineproto.JobFrame(job)
-	if err != nil {
-		return err
-	}
-	if err := t.process.In.Write(frame); err != nil {
+	if err := t.process.In.WriteJSON(engineproto.KindJob, engineproto.NewJob(job)); err != nil {
 		return fmt.Errorf("asking for phonemes: %w", err)
 	}
 	a := answer{clauses: clauses, first: clauses[0].start, at: -1}
@@ -155,21 +152,11 @@ func (t *transcriber) ask(job speech.Job, clauses []clause) error {
 	}
 }
 
-func (t *transcriber) start() error {
+func (t *transcriber) start() (err error) {
 	if t.process != nil {
 		return nil
 	}
-	process, err := workers.Start(t.command)
-	if err != nil {
-		return err
-	}
-	t.process = process
-	frame, err := process.Out.Read()
-	if err == nil {
-		_, err = engineproto.ParseHello(frame)
-	}
-	if err != nil {
-		t.stop()
+	if t.process, _, err = engineproto.Start(context.Background(), t.command); err != nil {
 		return fmt.Errorf("starting a transcriber: %w", err)
 	}
 	return nil
@@ -177,7 +164,7 @@ func (t *transcriber) start() error {
 
 func (t *transcriber) stop() {
 	if t.process != nil {
-		t.process.Kill()
+		t.process.End()
 		t.process = nil
 	}
 }

@@ -66,7 +66,7 @@ const unknown = -1
 
 func record(ctx context.Context, flite speech.Engine, voices, sentences []string) (all []recording, err error) {
 	for _, id := range voices {
-		voice, err := speech.FindVoice(id)
+		voice, err := new(speech.Catalogue).Find(id)
 		if err != nil {
 			return nil, err
 		}

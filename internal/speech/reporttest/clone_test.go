@@ -18,7 +18,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/speech/cloning"
 	"github.com/recital-tts/recital/internal/speech/cloning/formant"
-	"github.com/recital-tts/recital/internal/speech/cloning/likeness"
+	"github.com/recital-tts/recital/internal/speech/cloning/likenesstest"
 	"github.com/recital-tts/recital/internal/speech/installed"
 	"github.com/recital-tts/recital/internal/speech/neural/neuraltest"
 	"github.com/recital-tts/recital/internal/speech/voicepack"
@@ -69,9 +69,9 @@ func (t *tools) printClones(ctx context.Context, table io.Writer, r reference) e
 	if err != nil {
 		return err
 	}
-	heldOut := likeness.Measure(r.heldOut, r.judgedAt)
-	own, chance := likeness.Chance(likeness.Measure(r.given, engine.SampleRate()), heldOut)
-	bases := map[string]likeness.Voice{}
+	heldOut := likenesstest.Measure(r.heldOut, r.judgedAt)
+	own, chance := likenesstest.Chance(likenesstest.Measure(r.given, engine.SampleRate()), heldOut)
+	bases := map[string]likenesstest.Voice{}
 	for i, c := range []struct {
 		accent string
 		of     []speech.Voice
@@ -101,7 +101,7 @@ func (t *tools) printClones(ctx context.Context, table io.Writer, r reference) e
 			}
 			bases[of.ID] = base
 		}
-		a, b := likeness.Between(heldOut, base), likeness.Between(heldOut, clone)
+		a, b := likenesstest.Between(heldOut, base), likenesstest.Between(heldOut, clone)
 		fmt.Fprintf(table, "%s\t%s\t%.0f s\t%s\t%.2f\t± %.2f\t%.2f\t%.2f\t%.1f\t%.1f\t%.1f\t%.1f\t%s\t%.2f\t%.2f\t\n",
 			r.name, accent, analysis.Report.SpeechSeconds, of.ID, own, chance, a.Pitch, b.Pitch,
 			a.Spectrum, b.Spectrum,
@@ -124,7 +124,7 @@ const likely = 1.96
 
 // verdict returns the respects in which a clone is nearer than its base. Pitches that differ no more than the
 // recordings do by chance count as equal.
-func verdict(base, clone likeness.Distance, chance float64) string {
+func verdict(base, clone likenesstest.Distance, chance float64) string {
 	switch {
 	case clone.Nearer(base):
 		return "all three"
@@ -171,21 +171,21 @@ func openBases(t *testing.T, rate int) (voices []speech.Voice, engines *installe
 }
 
 // say measures a voice that speaks the sentences of the reference.
-func say(ctx context.Context, speaker *speech.Speaker, voice speech.Voice, r reference) (likeness.Voice, error) {
+func say(ctx context.Context, speaker *speech.Speaker, voice speech.Voice, r reference) (likenesstest.Voice, error) {
 	language, _ := speech.LookupLanguage(r.accent)
 	var all [][]int16
 	for _, text := range r.texts {
 		pcm, err := speak(ctx, speaker, speech.Request{Text: text, Voice: voice, Language: language})
 		if err != nil {
-			return likeness.Voice{}, err
+			return likenesstest.Voice{}, err
 		}
 		samples, err := transmit(ctx, pcm, speaker.SampleRate(), r.judgedAt)
 		if err != nil {
-			return likeness.Voice{}, err
+			return likenesstest.Voice{}, err
 		}
 		all = append(all, samples)
 	}
-	return likeness.Measure(all, r.judgedAt), nil
+	return likenesstest.Measure(all, r.judgedAt), nil
 }
 
 // transmit returns samples resampled to a rate.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/loudness"
+	"github.com/recital-tts/recital/internal/speech/loudness/loudnesstest"
 	"github.com/recital-tts/recital/internal/speech/mastering"
 )
 
@@ -70,9 +71,9 @@ func reportLoudnessOf(
 		if err != nil {
 			return 0, err
 		}
-		loud := loudness.Of(pcm, speaker.SampleRate())
+		loud := loudnesstest.Of(pcm, speaker.SampleRate())
 		fmt.Fprintf(table, "%.1f\t", loud)
-		farthest, highest = max(farthest, math.Abs(loud-loudness.Target)), max(highest, loudness.Peak(pcm))
+		farthest, highest = max(farthest, math.Abs(loud-loudness.Target)), max(highest, loudnesstest.Peak(pcm))
 	}
 	fmt.Fprint(table, highest, "\t\n")
 	return farthest, nil
@@ -146,14 +147,14 @@ const corrections = 3
 // gainFor returns the gain that brings samples to the target after the limiter, which lowers the peaks of some voices
 // by 1 dB.
 func gainFor(pcm []byte, rate int) float64 {
-	gain := loudness.Target - loudness.Of(pcm, rate)
+	gain := loudness.Target - loudnesstest.Of(pcm, rate)
 	for range corrections {
 		if math.IsInf(gain, 0) {
 			break
 		}
 		chain := mastering.New(rate, mastering.Settings{Gain: gain})
 		heard := append(chain.Process(pcm), chain.Flush()...)
-		gain += loudness.Target - loudness.Of(heard, rate)
+		gain += loudness.Target - loudnesstest.Of(heard, rate)
 	}
 	return gain
 }

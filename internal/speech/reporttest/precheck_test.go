@@ -66,7 +66,7 @@ func checkAll(all []acousticstest.Utterance, recorded func(acousticstest.Utteran
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, u := range all {
 		group.Go(func() error {
-			r, _ := acoustics.Analyse(recorded(u), acoustics.Config{Rate: u.Rate})
+			r, _ := acousticstest.Analyse(recorded(u), acoustics.Config{Rate: u.Rate})
 			found[i] = checked{r, classic.Score(r), 1000 * math.Abs(r.Start-u.Start), 1000 * math.Abs(r.End-u.End)}
 			return nil
 		})

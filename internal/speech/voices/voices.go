@@ -62,9 +62,6 @@ func (s Shower) System(host string, starred []string) []Voice {
 	return shown
 }
 
-// SystemIDs returns the ids of the voices that are available to every account.
-func (s Shower) SystemIDs() []string { return s.Catalogue.IDs() }
-
 // Owned returns a voice for its owner, a client of a host. If the profile's key is gone, the voice has no name.
 func (s Shower) Owned(ctx context.Context, host string, v Owned) (Voice, error) {
 	profile, err := s.profile(ctx, v)

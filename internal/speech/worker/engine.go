@@ -2,7 +2,6 @@ package worker
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -21,16 +20,15 @@ type engine struct {
 
 // startEngine starts a process and waits for its hello.
 func (p *Pool) startEngine(ctx context.Context) (*engine, error) {
-	process, err := workers.Start(*p.command.Load())
+	patience := p.config.HelloTimeout
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("the process did not say hello within %s", patience))
+	defer cancel()
+	process, rate, err := engineproto.Start(ctx, *p.command.Load())
 	if err != nil {
 		return nil, err
 	}
-	e := &engine{process: process, frames: make(chan workers.Frame, 16)}
+	e := &engine{process: process, sampleRate: rate, frames: make(chan workers.Frame, 16)}
 	e.reading.Go(e.read)
-	if err := e.waitForHello(ctx, p.config.HelloTimeout); err != nil {
-		e.kill()
-		return nil, err
-	}
 	return e, nil
 }
 
@@ -45,32 +43,6 @@ func (e *engine) read() {
 		}
 		e.frames <- frame
 	}
-}
-
-func (e *engine) waitForHello(ctx context.Context, patience time.Duration) error {
-	timeout := time.NewTimer(patience)
-	defer timeout.Stop()
-	select {
-	case frame, ok := <-e.frames:
-		if !ok {
-			return e.death()
-		}
-		rate, err := engineproto.ParseHello(frame)
-		e.sampleRate = rate
-		return err
-	case <-timeout.C:
-		return fmt.Errorf("the process did not say hello within %s", patience)
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// death returns the reason for the exit of the process, once frames is closed.
-func (e *engine) death() error {
-	if err := e.process.Err(); err != nil {
-		return fmt.Errorf("the process died: %w", err)
-	}
-	return errors.New("the process ended")
 }
 
 // stop closes the process's input and kills it if it does not exit.

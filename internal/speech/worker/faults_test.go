@@ -333,9 +333,7 @@ func TestAWorkerEndsWithItsParent(t *testing.T) {
 // startJob sends the worker a job and waits for the first bytes of the answer, which then fills the pipe.
 func startJob(t *testing.T, input io.Writer, output io.Reader, text string) {
 	t.Helper()
-	frame, err := engineproto.JobFrame(enginetest.Job(text))
-	require.NoError(t, err)
-	require.NoError(t, workers.NewWriter(input).Write(frame))
-	_, err = io.ReadFull(output, make([]byte, 100))
+	require.NoError(t, workers.NewWriter(input).WriteJSON(engineproto.KindJob, engineproto.NewJob(enginetest.Job(text))))
+	_, err := io.ReadFull(output, make([]byte, 100))
 	require.NoError(t, err)
 }

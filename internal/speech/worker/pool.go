@@ -28,18 +28,12 @@ type Pool struct {
 	command    atomic.Pointer[workers.Command]
 	sampleRate int
 	queue      queue
-	counts     counts
+	counting   sync.Mutex
+	counts     Stats // without Size and Queued
 
 	ctx   context.Context // ends at Close
 	close context.CancelFunc
 	slots sync.WaitGroup
-}
-
-type counts struct {
-	alive, busy               atomic.Int64
-	respawns, failed, started atomic.Uint64
-	busyTime                  atomic.Int64 // nanoseconds
-	samples                   atomic.Uint64
 }
 
 // Stats are the figures for readiness and metrics.
@@ -92,11 +86,8 @@ func (p *Pool) Speak(ctx context.Context, job speech.Job) (speech.Utterance, err
 	if !(job.Speed >= speech.MinSpeed && job.Speed <= speech.MaxSpeed) { // also refuses NaN
 		return nil, fmt.Errorf("%w: the speed is out of range", speech.ErrRefused)
 	}
-	if timbre := job.Voice.Timbre; timbre != nil && !timbre.Valid() {
-		return nil, fmt.Errorf("%w: the timbre is out of range", speech.ErrRefused)
-	}
-	if len(job.Text) > engineproto.MaxTextBytes {
-		return nil, fmt.Errorf("%w: a segment of more than %d bytes", speech.ErrRefused, engineproto.MaxTextBytes)
+	if err := engineproto.NewJob(job).Check(); err != nil {
+		return nil, fmt.Errorf("%w: %w", speech.ErrRefused, err)
 	}
 	t := &task{job: job, utterance: newUtterance(ctx, p.config.MaxAudioBytes), taken: make(chan error, 1)}
 	if speed := engineproto.EngineSpeed(job); speed != job.Pace() {
@@ -121,21 +112,21 @@ func (p *Pool) Speak(ctx context.Context, job speech.Job) (speech.Utterance, err
 }
 
 // Healthy reports whether a process is running.
-func (p *Pool) Healthy() bool { return p.ctx.Err() == nil && p.counts.alive.Load() > 0 }
+func (p *Pool) Healthy() bool { return p.ctx.Err() == nil && p.Stats().Alive > 0 }
 
 // Stats returns the numbers of processes and jobs.
 func (p *Pool) Stats() Stats {
-	return Stats{
-		Size:     p.config.Size,
-		Alive:    int(p.counts.alive.Load()),
-		Busy:     int(p.counts.busy.Load()),
-		Queued:   p.queue.len(),
-		Jobs:     p.counts.started.Load(),
-		Failed:   p.counts.failed.Load(),
-		Respawns: p.counts.respawns.Load(),
-		Samples:  p.counts.samples.Load(),
-		BusyTime: time.Duration(p.counts.busyTime.Load()),
-	}
+	p.counting.Lock()
+	defer p.counting.Unlock()
+	stats := p.counts
+	stats.Size, stats.Queued = p.config.Size, p.queue.len()
+	return stats
+}
+
+func (p *Pool) count(change func(counts *Stats)) {
+	p.counting.Lock()
+	defer p.counting.Unlock()
+	change(&p.counts)
 }
 
 // Close cancels all jobs, stops the processes and waits for them. It may be called more than once.
@@ -148,7 +139,7 @@ func (p *Pool) Close() error {
 
 // engineFailed wraps the reason why a process could not finish a job.
 func (p *Pool) engineFailed(why error) error {
-	p.counts.failed.Add(1)
+	p.count(func(c *Stats) { c.Failed++ })
 	return errors.Join(speech.ErrEngineFailed, why)
 }
 
@@ -187,19 +178,12 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Command.Path == "" {
 		return c, errors.New("the path of the speechworker binary is not set")
 	}
-	if c.Size < 0 || c.HelloTimeout < 0 || c.JobTimeout < 0 || c.AbandonTimeout < 0 || c.MaxAudioBytes < 0 {
-		return c, errors.New("a limit of the speech worker pool is negative")
-	}
 	c.Size = cmp.Or(c.Size, max(runtime.NumCPU(), 2))
 	c.HelloTimeout = cmp.Or(c.HelloTimeout, 10*time.Second)
 	c.JobTimeout = cmp.Or(c.JobTimeout, 15*time.Second)
 	c.AbandonTimeout = cmp.Or(c.AbandonTimeout, 250*time.Millisecond)
 	c.MaxAudioBytes = cmp.Or(c.MaxAudioBytes, 32<<20)
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
-	if c.Command.Logger == nil {
-		c.Command.Logger = c.Logger
-	}
+	c.Logger = cmp.Or(c.Logger, slog.Default())
+	c.Command.Logger = cmp.Or(c.Command.Logger, c.Logger)
 	return c, nil
 }

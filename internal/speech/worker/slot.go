@@ -38,14 +38,14 @@ func (s *slot) keep(running *engine) {
 
 // refuseJobs refuses the waiting jobs, unless another slot has a process.
 func (s *slot) refuseJobs(error) {
-	if s.pool.counts.alive.Load() == 0 {
+	if s.pool.Stats().Alive == 0 {
 		s.pool.queue.refuse(s.pool.engineFailed(errNoProcess))
 	}
 }
 
 func (s *slot) start(ctx context.Context) (*engine, error) {
 	if s.started {
-		s.pool.counts.respawns.Add(1)
+		s.pool.count(func(c *Stats) { c.Respawns++ })
 	}
 	s.started = true
 	e, err := s.pool.startEngine(ctx)
@@ -62,8 +62,8 @@ func (s *slot) start(ctx context.Context) (*engine, error) {
 // feed passes jobs to a process until the process or the pool ends. A process that had a job was useful, even if it
 // died of it.
 func (s *slot) feed(ctx context.Context, e *engine) (useful bool, err error) {
-	s.pool.counts.alive.Add(1)
-	defer s.pool.counts.alive.Add(-1)
+	s.pool.count(func(c *Stats) { c.Alive++ })
+	defer s.pool.count(func(c *Stats) { c.Alive-- })
 	for {
 		t, ok := s.pool.queue.take(ctx, e.process.Done())
 		if !ok && ctx.Err() != nil {
@@ -72,7 +72,7 @@ func (s *slot) feed(ctx context.Context, e *engine) (useful bool, err error) {
 		}
 		if !ok {
 			e.kill()
-			return useful, e.death()
+			return useful, e.process.Death()
 		}
 		t.taken <- nil
 		useful = true
@@ -85,25 +85,16 @@ func (s *slot) feed(ctx context.Context, e *engine) (useful bool, err error) {
 
 // serve runs one job. An error means that the process cannot be used any more.
 func (s *slot) serve(e *engine, t *task) error {
-	s.pool.counts.started.Add(1)
-	s.pool.counts.busy.Add(1)
 	start := time.Now()
-	defer func() {
-		s.pool.counts.busy.Add(-1)
-		s.pool.counts.busyTime.Add(int64(time.Since(start)))
-	}()
+	s.pool.count(func(c *Stats) { c.Jobs, c.Busy = c.Jobs+1, c.Busy+1 })
+	defer s.pool.count(func(c *Stats) { c.Busy, c.BusyTime = c.Busy-1, c.BusyTime+time.Since(start) })
 	u := t.utterance
 	defer u.cancel()
 	if u.ctx.Err() != nil {
 		u.finish(u.ctx.Err())
 		return nil
 	}
-	frame, err := engineproto.JobFrame(t.job)
-	if err != nil {
-		u.finish(fmt.Errorf("%w: %w", speech.ErrRefused, err))
-		return nil
-	}
-	if err := e.process.In.Write(frame); err != nil {
+	if err := e.process.In.WriteJSON(engineproto.KindJob, engineproto.NewJob(t.job)); err != nil {
 		return s.fail(u, err)
 	}
 	return s.pass(e, u)
@@ -118,7 +109,7 @@ func (s *slot) pass(e *engine, u *utterance) error {
 		select {
 		case frame, ok := <-e.frames:
 			if !ok {
-				return s.fail(u, e.death())
+				return s.fail(u, e.process.Death())
 			}
 			done, err := s.take(u, frame)
 			if err != nil || done {
@@ -160,7 +151,7 @@ func (s *slot) giveUp(e *engine) error {
 func (s *slot) take(u *utterance, frame workers.Frame) (done bool, err error) {
 	switch frame.Kind {
 	case engineproto.KindAudio:
-		s.pool.counts.samples.Add(uint64(len(frame.Payload) / 2))
+		s.pool.count(func(c *Stats) { c.Samples += uint64(len(frame.Payload) / 2) })
 		return false, s.fail(u, u.addAudio(frame.Payload))
 	case engineproto.KindMarks:
 		marks, err := engineproto.ParseMarks(frame)

@@ -28,6 +28,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/speech/audio/codec"
+	"github.com/recital-tts/recital/internal/speech/enginetest"
 	"github.com/recital-tts/recital/internal/speech/worker"
 	"github.com/recital-tts/recital/internal/speech/worker/workertest"
 	"github.com/recital-tts/recital/internal/testing/bintest"
@@ -80,7 +81,7 @@ func (h *house) APIKey(_ context.Context, key string) (web.Principal, error) {
 
 func newHouse(t testing.TB, change ...func(*web.Config)) *house {
 	t.Helper()
-	h := &house{t: t, World: commandstest.New(t), keys: map[string]string{}, voices: speech.SystemVoices{}}
+	h := &house{t: t, World: commandstest.New(t), keys: map[string]string{}, voices: &enginetest.SystemVoices{}}
 	h.ledger = ledger.New(h.Journal, h.Accounts, time.Now, 10*time.Minute)
 	t.Cleanup(h.ledger.Close)
 	var err error

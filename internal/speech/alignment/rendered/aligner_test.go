@@ -82,7 +82,7 @@ func (r *tape) copy(of alignment.Reference) {
 
 func say(t *testing.T, engine speech.Engine, voice string, texts []string) (said []alignment.Reference) {
 	t.Helper()
-	speaker, err := speech.FindVoice(voice)
+	speaker, err := new(speech.Catalogue).Find(voice)
 	require.NoError(t, err)
 	for _, text := range texts {
 		job := speech.Job{Voice: speaker, Language: "en-us", Speed: 1}

@@ -3,6 +3,7 @@
 package codec
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,18 +41,10 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Size <= 0 {
-		c.Size = runtime.NumCPU()
-	}
-	if c.Timeout <= 0 {
-		c.Timeout = defaultTimeout
-	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
-	if c.Command.Logger == nil {
-		c.Command.Logger = c.Logger
-	}
+	c.Size = cmp.Or(c.Size, runtime.NumCPU())
+	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
+	c.Command.Logger = cmp.Or(c.Command.Logger, c.Logger)
 	return c
 }
 

@@ -2,6 +2,7 @@ package codec
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -73,7 +74,7 @@ func (p *process) prove() error {
 }
 
 func (p *process) open(ctx context.Context, opening protocol.Opening) (*stream, error) {
-	payload, err := opening.Payload()
+	payload, err := json.Marshal(opening)
 	if err != nil {
 		return nil, err
 	}

@@ -10,10 +10,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio/codec/protocol"
 )
 
-var (
-	errHalfSample = errors.New("the audio ends within a sample")
-	errEnded      = errors.New("the stream has ended")
-)
+var errEnded = errors.New("the stream has ended")
 
 // stream is an encoder in a codec process.
 type stream struct {
@@ -29,9 +26,6 @@ type stream struct {
 }
 
 func (s *stream) Encode(ctx context.Context, pcm []byte) ([]byte, error) {
-	if len(pcm)%2 != 0 {
-		return nil, errHalfSample
-	}
 	var encoded []byte
 	for len(pcm) > 0 {
 		piece := pcm[:min(len(pcm), protocol.MaxEncode)]

@@ -5,6 +5,7 @@ package decode
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,18 +37,10 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Processes <= 0 {
-		c.Processes = runtime.NumCPU()
-	}
-	if c.Timeout <= 0 {
-		c.Timeout = 2 * time.Minute
-	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
-	if c.Command.Logger == nil {
-		c.Command.Logger = c.Logger
-	}
+	c.Processes = cmp.Or(c.Processes, runtime.NumCPU())
+	c.Timeout = cmp.Or(c.Timeout, 2*time.Minute)
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
+	c.Command.Logger = cmp.Or(c.Command.Logger, c.Logger)
 	c.Command.Alone = true
 	return c
 }
@@ -122,7 +115,7 @@ func (p *Pool) decode(
 	defer stalled.Stop()
 	defer context.AfterFunc(ctx, worker.Kill)()
 	job := &job{
-		worker: worker, upload: upload, pcm: pcm, unread: readingBudget(upload.Size()),
+		worker: worker, upload: upload, pcm: pcm, unread: readingBudget(upload.Size()), longest: limits.Longest,
 		decoded: audio.Decoded{Container: container},
 	}
 	job.alive = func() { stalled.Reset(p.config.Timeout) }
@@ -136,7 +129,7 @@ func (p *Pool) decode(
 		<-worker.Done()
 		err = reasonOf(worker.Err())
 	}
-	return job.decoded, p.explained(err, limits)
+	return job.decoded, err
 }
 
 func opening(upload audio.Upload, limits audio.DecodeLimits, container string) protocol.Opening {
@@ -150,15 +143,6 @@ func opening(upload audio.Upload, limits audio.DecodeLimits, container string) p
 // cpuSeconds returns a limit that is far above the time that decoding needs: the slowest codec needs 3 ms per second of
 // audio.
 func cpuSeconds(longest time.Duration) int { return 10 + int(longest.Seconds()/50) }
-
-// explained adds the limit to the message for an upload that is too long.
-func (p *Pool) explained(err error, limits audio.DecodeLimits) error {
-	var unusable *audio.UnusableError
-	if errors.As(err, &unusable) && unusable.Fault == audio.TooLong {
-		return &audio.UnusableError{Fault: audio.TooLong, Message: "The audio is longer than " + limits.Longest.String()}
-	}
-	return err
-}
 
 // sniffed is the number of bytes that determine an upload's container.
 const sniffed = 12

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os/exec"
 	"syscall"
+	"time"
 
 	"github.com/recital-tts/recital/internal/process/workers"
 	"github.com/recital-tts/recital/internal/speech/audio"
@@ -24,18 +25,15 @@ type job struct {
 	worker  *workers.Process
 	upload  audio.Upload
 	pcm     io.Writer
-	alive   func() // called with each frame
-	unread  int64  // bytes that the process may still read
+	longest time.Duration // of the audio
+	alive   func()        // called with each frame
+	unread  int64         // bytes that the process may still read
 	decoded audio.Decoded
 	written int64 // bytes of samples
 }
 
 func (j *job) run(opening protocol.Opening) error {
-	payload, err := protocol.Payload(opening)
-	if err != nil {
-		return err
-	}
-	if err := j.worker.In.Write(workers.Frame{Kind: protocol.Open, Payload: payload}); err != nil {
+	if err := j.worker.In.WriteJSON(protocol.Open, opening); err != nil {
 		return errLost
 	}
 	for {
@@ -55,23 +53,23 @@ func (j *job) run(opening protocol.Opening) error {
 func (j *job) take(frame workers.Frame, opening protocol.Opening) (ended bool, err error) {
 	switch frame.Kind {
 	case protocol.Read:
-		return false, j.answer(frame.Payload)
+		return false, j.answer(frame)
 	case protocol.Format:
-		return false, j.note(frame.Payload)
+		return false, j.note(frame)
 	case protocol.Audio:
 		return false, j.write(frame.Payload, opening.MaxSamples)
 	case protocol.End:
-		return true, j.end(frame.Payload)
+		return true, j.end(frame)
 	case protocol.Failed:
-		return true, faultOf(frame.Payload)
+		return true, j.faultOf(frame.Payload)
 	default:
 		return true, broken()
 	}
 }
 
-func (j *job) answer(payload []byte) error {
-	place, err := protocol.ParsePlace(payload)
-	if err != nil {
+func (j *job) answer(frame workers.Frame) error {
+	place, err := workers.ParseJSON[protocol.Place](frame, protocol.Read)
+	if err != nil || place.Check() != nil {
 		return broken()
 	}
 	if j.unread -= int64(place.Length); j.unread < 0 {
@@ -88,8 +86,8 @@ func (j *job) answer(payload []byte) error {
 	return nil
 }
 
-func (j *job) note(payload []byte) error {
-	track, err := protocol.Parse[protocol.Track](payload)
+func (j *job) note(frame workers.Frame) error {
+	track, err := workers.ParseJSON[protocol.Track](frame, protocol.Format)
 	if err != nil || j.decoded.Codec != "" || track.Codec == "" || len(track.Codec) > 32 {
 		return broken()
 	}
@@ -108,8 +106,8 @@ func (j *job) write(samples []byte, most int64) error {
 	return nil
 }
 
-func (j *job) end(payload []byte) error {
-	ended, err := protocol.Parse[protocol.Ended](payload)
+func (j *job) end(frame workers.Frame) error {
+	ended, err := workers.ParseJSON[protocol.Ended](frame, protocol.End)
 	if err != nil || 2*ended.Samples != j.written {
 		return broken()
 	}
@@ -118,7 +116,7 @@ func (j *job) end(payload []byte) error {
 }
 
 // faultOf returns the error for a failure that the process reported.
-func faultOf(payload []byte) error {
+func (j *job) faultOf(payload []byte) error {
 	if len(payload) != 1 {
 		return broken()
 	}
@@ -131,7 +129,7 @@ func faultOf(payload []byte) error {
 	case protocol.OtherCodec:
 		return unusable(audio.NotAudio, "The audio in the file has an unsupported codec")
 	case protocol.TooLong:
-		return unusable(audio.TooLong, "The audio is too long")
+		return unusable(audio.TooLong, "The audio is longer than "+j.longest.String())
 	case protocol.Channels:
 		return unusable(audio.Broken, "The audio has more than 8 channels")
 	case protocol.SampleRate:

@@ -3,6 +3,7 @@ package decode
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"testing"
 
@@ -17,15 +18,12 @@ import (
 // FuzzAProcessThatLies gives recitald arbitrary frames from a process that its upload has taken over. It must not read
 // or write more than permitted, and any end is the upload's fault.
 func FuzzAProcessThatLies(f *testing.F) {
-	track, err := protocol.Payload(protocol.Track{Codec: "flac", Rate: 8000, Channels: 1})
-	require.NoError(f, err)
-	end, err := protocol.Payload(protocol.Ended{Samples: 2})
-	require.NoError(f, err)
+	track, end := []byte(`{"codec": "flac", "rate": 8000, "channels": 1}`), []byte(`{"samples": 2}`)
 	for _, frames := range [][]workers.Frame{
-		{{Kind: protocol.Read, Payload: protocol.Place{Offset: 3, Length: 4}.Payload()},
+		{{Kind: protocol.Read, Payload: []byte(`{"offset": 3, "length": 4}`)},
 			{Kind: protocol.Format, Payload: track}, {Kind: protocol.Audio, Payload: make([]byte, 4)},
 			{Kind: protocol.End, Payload: end}},
-		{{Kind: protocol.Read, Payload: bytes.Repeat([]byte{0xFF}, 12)}},
+		{{Kind: protocol.Read, Payload: []byte(`{"offset": -1, "length": -1}`)}},
 		{{Kind: protocol.Format, Payload: track}, {Kind: protocol.Format, Payload: track}},
 		{{Kind: protocol.Audio, Payload: make([]byte, 3)}},
 		{{Kind: protocol.Audio, Payload: make([]byte, 300)}},
@@ -62,7 +60,7 @@ func TestAProcessReadsAnUploadOnlySoOften(t *testing.T) {
 	upload := bytes.NewReader(make([]byte, 10))
 	process := &workers.Process{In: workers.NewWriter(io.Discard)}
 	j := &job{worker: process, upload: upload, unread: readingBudget(upload.Size()), alive: func() {}}
-	reading := workers.Frame{Kind: protocol.Read, Payload: protocol.Place{Length: protocol.MaxRead}.Payload()}
+	reading := workers.Frame{Kind: protocol.Read, Payload: fmt.Appendf(nil, `{"length": %d}`, protocol.MaxRead)}
 	var err error
 	reads := 0
 	for ; err == nil; reads++ {

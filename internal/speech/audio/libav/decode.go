@@ -8,6 +8,7 @@ package libav
 import "C"
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -55,29 +56,15 @@ func (d *decoding) opening() (protocol.Opening, error) {
 	if err != nil {
 		return protocol.Opening{}, fmt.Errorf("reading what to decode: %w", err)
 	}
-	if frame.Kind != protocol.Open {
-		return protocol.Opening{}, errors.New("the first frame is not an opening")
-	}
-	opening, err := protocol.Parse[protocol.Opening](frame.Payload)
-	if err != nil {
-		return protocol.Opening{}, err
-	}
-	return opening, opening.Check()
+	opening, err := workers.ParseJSON[protocol.Opening](frame, protocol.Open)
+	return opening, cmp.Or(err, opening.Check())
 }
 
-// demuxers maps the containers to libav's names.
-func demuxers() map[string]string {
-	return map[string]string{
-		"wav": "wav", "mp3": "mp3", "aac": "aac", "mp4": "mov", "ogg": "ogg", "webm": "matroska", "flac": "flac",
-	}
-}
+// demuxers maps containers to libav's names, where these differ.
+func demuxers() map[string]string { return map[string]string{"mp4": "mov", "webm": "matroska"} }
 
 func (d *decoding) decode(opening protocol.Opening) error {
-	name, found := demuxers()[opening.Container]
-	if !found {
-		return d.fail(protocol.Unavailable)
-	}
-	demuxer := C.CString(name)
+	demuxer := C.CString(cmp.Or(demuxers()[opening.Container], opening.Container))
 	defer C.free(unsafe.Pointer(demuxer))
 	handle := cgo.NewHandle(d)
 	defer handle.Delete()
@@ -92,11 +79,7 @@ func (d *decoding) decode(opening protocol.Opening) error {
 	case failure > 0:
 		return d.fail(protocol.Failure(failure))
 	}
-	payload, err := protocol.Payload(protocol.Ended{Samples: int64(decoded.samples), Damaged: decoded.damaged != 0})
-	if err != nil {
-		return err
-	}
-	return d.out.Write(workers.Frame{Kind: protocol.End, Payload: payload})
+	return d.out.WriteJSON(protocol.End, protocol.Ended{Samples: int64(decoded.samples), Damaged: decoded.damaged != 0})
 }
 
 func (d *decoding) fail(failure protocol.Failure) error {
@@ -106,7 +89,7 @@ func (d *decoding) fail(failure protocol.Failure) error {
 // read fills buffer with bytes of the upload. It returns fewer at the upload's end.
 func (d *decoding) read(offset int64, buffer []byte) (int, error) {
 	place := protocol.Place{Offset: offset, Length: min(len(buffer), protocol.MaxRead)}
-	if err := d.out.Write(workers.Frame{Kind: protocol.Read, Payload: place.Payload()}); err != nil {
+	if err := d.out.WriteJSON(protocol.Read, place); err != nil {
 		return 0, err
 	}
 	frame, err := d.in.Read()
@@ -135,14 +118,6 @@ func (d *decoding) samples(samples []int16) error {
 	return nil
 }
 
-func (d *decoding) track(track protocol.Track) error {
-	payload, err := protocol.Payload(track)
-	if err != nil {
-		return err
-	}
-	return d.out.Write(workers.Frame{Kind: protocol.Format, Payload: payload})
-}
-
 // uploadRead returns the number of bytes, or -1 after an error.
 //
 //export uploadRead
@@ -167,7 +142,8 @@ func uploadSamples(handle C.uintptr_t, samples *C.int16_t, count C.int) C.int {
 //export uploadTrack
 func uploadTrack(handle C.uintptr_t, codec *C.char, rate, channels C.int) C.int {
 	d := cgo.Handle(handle).Value().(*decoding)
-	return stopOn(d, d.track(protocol.Track{Codec: C.GoString(codec), Rate: int(rate), Channels: int(channels)}))
+	track := protocol.Track{Codec: C.GoString(codec), Rate: int(rate), Channels: int(channels)}
+	return stopOn(d, d.out.WriteJSON(protocol.Format, track))
 }
 
 func stopOn(d *decoding, err error) C.int {

@@ -5,6 +5,7 @@ package libav_test
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"io"
 	"math"
 	"strings"
@@ -77,7 +78,7 @@ func (s *served) open(stream uint32, format audio.Format, rate int) {
 
 func opening(t testing.TB, format audio.Format, rate int) []byte {
 	t.Helper()
-	payload, err := protocol.Opening{Format: format, SampleRate: rate, InputRate: engineRate}.Payload()
+	payload, err := json.Marshal(protocol.Opening{Format: format, SampleRate: rate, InputRate: engineRate})
 	require.NoError(t, err)
 	return payload
 }

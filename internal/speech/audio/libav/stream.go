@@ -3,6 +3,7 @@
 package libav
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -44,7 +45,7 @@ func (st *stream) serve(request workers.Frame) (kind byte, payload []byte, err e
 	kind = protocol.Encoded
 	switch {
 	case request.Kind == protocol.Open:
-		err = st.open(request.Payload)
+		err = st.open(request)
 	case st.encoder == nil:
 		err = errors.New("the stream has ended")
 	case request.Kind == protocol.Encode && len(request.Payload) > protocol.MaxEncode:
@@ -69,13 +70,13 @@ func (st *stream) rest() ([]byte, error) {
 	return protocol.RestedPayload(end, encoded), err
 }
 
-func (st *stream) open(payload []byte) error {
+func (st *stream) open(request workers.Frame) error {
 	if st.opened {
 		return errors.New("the stream is already open")
 	}
 	st.opened = true
-	opening, err := protocol.ParseOpening(payload)
-	if err != nil {
+	opening, err := workers.ParseJSON[protocol.Opening](request, protocol.Open)
+	if err := cmp.Or(err, opening.Check()); err != nil {
 		return err
 	}
 	if st.encoder, err = openEncoder(opening); err != nil {

@@ -16,8 +16,9 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/cloning"
 	"github.com/recital-tts/recital/internal/speech/cloning/formant"
-	"github.com/recital-tts/recital/internal/speech/cloning/likeness"
+	"github.com/recital-tts/recital/internal/speech/cloning/likenesstest"
 	"github.com/recital-tts/recital/internal/speech/loudness"
+	"github.com/recital-tts/recital/internal/speech/loudness/loudnesstest"
 	"github.com/recital-tts/recital/internal/speech/worker"
 	"github.com/recital-tts/recital/internal/speech/worker/workertest"
 	"github.com/recital-tts/recital/internal/testing/longtest"
@@ -88,7 +89,7 @@ func heldOut() []string {
 	}
 }
 
-func measure(pieces [][]byte) likeness.Voice {
+func measure(pieces [][]byte) likenesstest.Voice {
 	var all [][]int16
 	for _, pcm := range pieces {
 		one := make([]int16, len(pcm)/2)
@@ -97,7 +98,7 @@ func measure(pieces [][]byte) likeness.Voice {
 		}
 		all = append(all, one)
 	}
-	return likeness.Measure(all, rate)
+	return likenesstest.Measure(all, rate)
 }
 
 func analyse(t testing.TB, cloner cloning.Cloner, recordings ...[]byte) (all []cloning.Analysis) {
@@ -141,11 +142,11 @@ func TestACloneIsNearerThanWhatItIsMadeOf(t *testing.T) {
 		require.NoError(t, err)
 
 		want, spoken := measure(say(t, flite, original, heldOut()...)), say(t, engine, clone, heldOut()...)
-		near := likeness.Between(want, measure(spoken))
-		far := likeness.Between(want, measure(say(t, engine, speech.Voice{ID: idOf(clone.Variant), Variant: clone.Variant},
-			heldOut()...)))
+		near := likenesstest.Between(want, measure(spoken))
+		variant := speech.Voice{ID: idOf(clone.Variant), Variant: clone.Variant}
+		far := likenesstest.Between(want, measure(say(t, engine, variant, heldOut()...)))
 		require.True(t, near.Nearer(far), "%s: the clone is at %+v, what it is made of at %+v", id, near, far)
-		require.InDelta(t, loudness.Target, loudness.Of(bytes.Join(spoken, nil), rate), 1, id)
+		require.InDelta(t, loudness.Target, loudnesstest.Of(bytes.Join(spoken, nil), rate), 1, id)
 		if id == "zeke" {
 			requireSameElsewhere(t, recordings, model, spoken[:1])
 		}
@@ -214,7 +215,7 @@ func TestACloneHasThePitchAndThePaceOfTheSpeakerInTheirLanguage(t *testing.T) {
 		require.NoError(t, err)
 		want := measure(sayIn(t, engine, c.language, speaker, c.heldOut...))
 		got := measure(sayIn(t, engine, c.language, clone, c.heldOut...))
-		require.Less(t, likeness.Between(want, got).Pitch, c.near, "semitones, of %s", accent)
+		require.Less(t, likenesstest.Between(want, got).Pitch, c.near, "semitones, of %s", accent)
 		require.InDelta(t, 1, got.Seconds()/want.Seconds(), 0.05, "of a speaker of %s at pace %v", accent, c.pace)
 	}
 }

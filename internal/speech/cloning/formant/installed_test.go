@@ -13,7 +13,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/speech/cloning"
 	"github.com/recital-tts/recital/internal/speech/cloning/formant"
-	"github.com/recital-tts/recital/internal/speech/cloning/likeness"
+	"github.com/recital-tts/recital/internal/speech/cloning/likenesstest"
 	"github.com/recital-tts/recital/internal/speech/loudness"
 	"github.com/recital-tts/recital/internal/speech/resample"
 	"github.com/recital-tts/recital/internal/speech/worker/workertest"
@@ -102,8 +102,8 @@ func TestACloneIsMadeOfANearInstalledVoice(t *testing.T) {
 	want := measure(played(say(t, flite, leah, heldOut...), 107))
 	speaker := speech.NewSpeaker(engine).WithInstalled(engines{near})
 	spoken := sayWith(t, speaker, "en-us", clone, heldOut...)
-	of := likeness.Between(want, measure(spoken))
-	than := likeness.Between(want, measure(say(t, engine, alone, heldOut...)))
+	of := likenesstest.Between(want, measure(spoken))
+	than := likenesstest.Between(want, measure(say(t, engine, alone, heldOut...)))
 	require.Less(t, of.Cepstrum, than.Cepstrum)
 	require.Less(t, of.Spectrum, than.Spectrum+0.5)
 	require.Less(t, of.Pitch, 0.4)

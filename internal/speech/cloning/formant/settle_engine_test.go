@@ -7,7 +7,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/cloning"
-	"github.com/recital-tts/recital/internal/speech/cloning/likeness"
+	"github.com/recital-tts/recital/internal/speech/cloning/likenesstest"
 	"github.com/recital-tts/recital/internal/testing/longtest"
 )
 
@@ -22,7 +22,7 @@ func TestACloneOfASystemVoiceSoundsLikeIt(t *testing.T) {
 	require.NoError(t, err)
 	clone, err := cloner.Open(model)
 	require.NoError(t, err)
-	d := likeness.Between(measure(say(t, engine, lily, heldOut()...)), measure(say(t, engine, clone, heldOut()...)))
+	d := likenesstest.Between(measure(say(t, engine, lily, heldOut()...)), measure(say(t, engine, clone, heldOut()...)))
 	require.Equal(t, lily.Variant, clone.Variant)
 	require.Less(t, d.Pitch, 0.3)
 	require.Less(t, d.Spectrum, 0.5)

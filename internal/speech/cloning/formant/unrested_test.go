@@ -7,7 +7,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/cloning"
-	"github.com/recital-tts/recital/internal/speech/cloning/likeness"
+	"github.com/recital-tts/recital/internal/speech/cloning/likenesstest"
 	"github.com/recital-tts/recital/internal/speech/worker/workertest"
 	"github.com/recital-tts/recital/internal/testing/longtest"
 )
@@ -30,8 +30,8 @@ func TestACloneOfSpeechWithoutRestsIsNearer(t *testing.T) {
 		require.NoError(t, err)
 		want := measure(say(t, flite, original, heldOut()...))
 		base := speech.Voice{ID: idOf(clone.Variant), Variant: clone.Variant}
-		near := likeness.Between(want, measure(say(t, engine, clone, heldOut()...)))
-		far := likeness.Between(want, measure(say(t, engine, base, heldOut()...)))
+		near := likenesstest.Between(want, measure(say(t, engine, clone, heldOut()...)))
+		far := likenesstest.Between(want, measure(say(t, engine, base, heldOut()...)))
 		require.True(t, near.Nearer(far), "%s: the clone is at %+v, what it is made of at %+v", id, near, far)
 	}
 }

@@ -20,8 +20,8 @@ const rate = 16000
 // Checker implements precheck.Checker. It is safe for concurrent use. Each check takes up to 50 MiB of memory.
 type Checker struct {
 	Decoder  audio.Decoder
-	Longest  time.Duration     // of a recording
-	Listener precheck.Listener // nil for none
+	Longest  time.Duration // of a recording
+	Listener precheck.Listener
 }
 
 var _ precheck.Checker = (*Checker)(nil)
@@ -29,7 +29,7 @@ var _ precheck.Checker = (*Checker)(nil)
 // Check implements precheck.Checker. The recording is measured while it is decoded, and not stored.
 func (c *Checker) Check(ctx context.Context, upload audio.Upload) (precheck.Result, error) {
 	analyser := acoustics.New(acoustics.Config{Rate: rate})
-	hearing := c.listen(ctx)
+	hearing := c.Listener.Listen(ctx)
 	limits := audio.DecodeLimits{Rate: rate, Longest: c.Longest}
 	_, err := c.Decoder.Decode(ctx, upload, io.MultiWriter(analyser, hearing), limits)
 	share, heard := hearing.Speech()
@@ -48,19 +48,6 @@ func (c *Checker) Check(ctx context.Context, upload audio.Upload) (precheck.Resu
 // leastHeard is the share of what was measured as speech that a listener has to hear as speech, too. It hears 80 % or
 // more of a sentence in any noise at 5 dB, and next to nothing in music and in the sounds of machines and animals.
 const leastHeard = 0.25
-
-func (c *Checker) listen(ctx context.Context) precheck.Hearing {
-	if c.Listener == nil {
-		return deaf{io.Discard}
-	}
-	return c.Listener.Listen(ctx)
-}
-
-// deaf is a hearing without a listener.
-type deaf struct{ io.Writer }
-
-// Speech implements precheck.Hearing.
-func (deaf) Speech() (share float64, heard bool) { return 0, false }
 
 // leastSNR is the measured ratio of speech to noise in dB below which noise reduction also removes speech.
 const leastSNR = 9.0

@@ -6,7 +6,6 @@ package protocol
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -16,7 +15,7 @@ import (
 
 // The requests.
 const (
-	Open   byte = 'O' // payload: Opening
+	Open   byte = 'O' // payload: Opening in JSON
 	Encode byte = 'E' // payload: whole samples, signed 16-bit little-endian, at most MaxEncode bytes
 	Finish byte = 'F' // no payload; the reply has the last bytes
 	Rest   byte = 'R' // no payload; another stream may continue this one, which must end with silence
@@ -84,24 +83,6 @@ func (o Opening) Check() error {
 		return errors.New("a stream cannot continue there")
 	}
 	return nil
-}
-
-// Payload returns the encoded Opening.
-func (o Opening) Payload() ([]byte, error) {
-	payload, err := json.Marshal(o)
-	if err != nil {
-		return nil, fmt.Errorf("packing a codec opening: %w", err)
-	}
-	return payload, nil
-}
-
-// ParseOpening parses and checks an Opening.
-func ParseOpening(payload []byte) (Opening, error) {
-	var o Opening
-	if err := json.Unmarshal(payload, &o); err != nil {
-		return Opening{}, fmt.Errorf("reading a codec opening: %w", err)
-	}
-	return o, o.Check()
 }
 
 // restedHeader is the number of bytes before the encoded bytes in the payload of Rested.

@@ -3,12 +3,7 @@
 // sends Format, Audio and finally End or Failed.
 package protocol
 
-import (
-	"encoding/binary"
-	"encoding/json"
-	"errors"
-	"fmt"
-)
+import "errors"
 
 // The kinds of frames.
 const (
@@ -73,28 +68,16 @@ const (
 
 // Place is a part of the upload.
 type Place struct {
-	Offset int64
-	Length int
+	Offset int64 `json:"offset"`
+	Length int   `json:"length"`
 }
 
-const placeSize = 12
-
-// Payload returns the payload of Read.
-func (p Place) Payload() []byte {
-	payload := binary.LittleEndian.AppendUint64(make([]byte, 0, placeSize), uint64(p.Offset))
-	return binary.LittleEndian.AppendUint32(payload, uint32(p.Length))
-}
-
-// ParsePlace parses the payload of Read.
-func ParsePlace(payload []byte) (Place, error) {
-	if len(payload) != placeSize {
-		return Place{}, errors.New("the place to read is malformed")
-	}
-	p := Place{Offset: int64(binary.LittleEndian.Uint64(payload)), Length: int(binary.LittleEndian.Uint32(payload[8:]))}
+// Check returns an error if the place is out of range.
+func (p Place) Check() error {
 	if p.Offset < 0 || p.Length < 0 || p.Length > MaxRead {
-		return Place{}, errors.New("the place to read is out of range")
+		return errors.New("the place to read is out of range")
 	}
-	return p, nil
+	return nil
 }
 
 // Check returns an error if a field is out of range.
@@ -103,24 +86,4 @@ func (o Opening) Check() error {
 		return errors.New("the limits of decoding are out of range")
 	}
 	return nil
-}
-
-// Message is a payload in JSON.
-type Message interface{ Opening | Track | Ended }
-
-// Payload returns the payload of a message.
-func Payload[M Message](message M) ([]byte, error) {
-	payload, err := json.Marshal(message)
-	if err != nil {
-		return nil, fmt.Errorf("packing a message of decoding: %w", err)
-	}
-	return payload, nil
-}
-
-// Parse parses the payload of a message.
-func Parse[M Message](payload []byte) (message M, err error) {
-	if err := json.Unmarshal(payload, &message); err != nil {
-		return message, errors.New("a message of decoding is not readable")
-	}
-	return message, nil
 }

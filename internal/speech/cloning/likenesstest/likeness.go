@@ -1,5 +1,5 @@
-// Package likeness measures the distance between two voices that speak the same sentences.
-package likeness
+// Package likenesstest measures the distance between two voices that speak the same sentences.
+package likenesstest
 
 import (
 	"math"
@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/recital-tts/recital/internal/speech/acoustics"
+	"github.com/recital-tts/recital/internal/speech/acoustics/acousticstest"
 )
 
 // Distance is the distance between two voices.
@@ -35,7 +36,7 @@ type Voice struct {
 func Measure(sentences [][]int16, rate int) Voice {
 	var v Voice
 	for _, samples := range sentences {
-		_, one := acoustics.Analyse(samples, acoustics.Config{Rate: rate})
+		_, one := acousticstest.Analyse(samples, acoustics.Config{Rate: rate})
 		v.each, v.cepstra = append(v.each, one), append(v.cepstra, cepstra(samples, rate))
 	}
 	return v
@@ -117,11 +118,9 @@ const (
 
 // cepstra returns the mel-frequency cepstra (Davis and Mermelstein, 1980) of the frames that are not silent, in dB.
 func cepstra(samples []int16, rate int) (rows [][]float64) {
-	step, size := int(hop*float64(rate)), 1
+	step := int(hop * float64(rate))
 	shape := window.Hamming(slices.Repeat([]float64{1}, int(width*float64(rate))))
-	for size < len(shape) {
-		size *= 2
-	}
+	size := acoustics.PowerOfTwo(len(shape))
 	filters := acoustics.MelFilters(bands, 80, 7600, size, rate)
 	fft := fourier.NewFFT(size)
 	var levels []float64

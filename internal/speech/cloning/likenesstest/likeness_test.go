@@ -1,4 +1,4 @@
-package likeness_test
+package likenesstest_test
 
 import (
 	"math"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/internal/speech/cloning/likeness"
+	"github.com/recital-tts/recital/internal/speech/cloning/likenesstest"
 )
 
 const rate = 16000
@@ -57,26 +57,26 @@ func (r *resonance) next(value float64) float64 {
 	return r.last
 }
 
-func one(sentences ...[]int16) likeness.Voice { return likeness.Measure(sentences, rate) }
+func one(sentences ...[]int16) likenesstest.Voice { return likenesstest.Measure(sentences, rate) }
 
 func TestAVoiceIsAtNoDistanceFromItself(t *testing.T) {
 	said := one(say(120, 0, sentence()...), say(130, 0, sentence()[:3]...))
-	require.Equal(t, likeness.Distance{}, likeness.Between(said, said))
+	require.Equal(t, likenesstest.Distance{}, likenesstest.Between(said, said))
 }
 
 func TestPitchIsInSemitones(t *testing.T) {
 	reference := one(say(120, 0, sentence()...))
 	for _, interval := range []float64{-7, -1, 0.5, 3, 12} {
-		d := likeness.Between(reference, one(say(120*math.Exp2(interval/12), 0, sentence()...)))
+		d := likenesstest.Between(reference, one(say(120*math.Exp2(interval/12), 0, sentence()...)))
 		require.InDelta(t, math.Abs(interval), d.Pitch, 0.1, "%v semitones", interval)
 	}
 }
 
 // A voice that differs only in colour is farther away in spectrum and cepstra, and not in pitch.
 func TestTheColourIsInSpectrumAndCepstra(t *testing.T) {
-	reference, before := one(say(120, 0, sentence()...)), likeness.Distance{}
+	reference, before := one(say(120, 0, sentence()...)), likenesstest.Distance{}
 	for _, dull := range []float64{0.3, 0.6, 0.9} {
-		d := likeness.Between(reference, one(say(120, dull, sentence()...)))
+		d := likenesstest.Between(reference, one(say(120, dull, sentence()...)))
 		require.Less(t, d.Pitch, 0.05)
 		require.Greater(t, d.Spectrum, before.Spectrum+0.5, "filter %v", dull)
 		require.Greater(t, d.Cepstrum, before.Cepstrum+1, "filter %v", dull)
@@ -88,7 +88,7 @@ func TestTheColourIsInSpectrumAndCepstra(t *testing.T) {
 func TestCepstraAreThoseOfTheSameMoments(t *testing.T) {
 	reference, other := sentence(), sentence()
 	slices.Reverse(other)
-	d := likeness.Between(one(say(120, 0, reference...)), one(say(120, 0, other...)))
+	d := likenesstest.Between(one(say(120, 0, reference...)), one(say(120, 0, other...)))
 	require.Less(t, d.Spectrum, 0.5)
 	require.Greater(t, d.Cepstrum, 10.0)
 }
@@ -102,11 +102,11 @@ func TestNeitherPaceNorLevelNorPausesCount(t *testing.T) {
 		quiet[i] /= 2
 	}
 	late := slices.Concat(make([]int16, rate/2), say(120, 0, sentence()...), make([]int16, rate))
-	different := likeness.Between(one(quiet), one(say(120, 0, vowel{400, 1500, 1})))
+	different := likenesstest.Between(one(quiet), one(say(120, 0, vowel{400, 1500, 1})))
 	for name, samples := range map[string][]int16{
 		"slower": say(120, 0, slow...), "quieter": quiet, "after a pause": late,
 	} {
-		d := likeness.Between(one(say(120, 0, sentence()...)), one(samples))
+		d := likenesstest.Between(one(say(120, 0, sentence()...)), one(samples))
 		require.Less(t, d.Pitch, 0.05, name)
 		require.Less(t, d.Spectrum, 0.5, name)
 		require.Less(t, d.Cepstrum, different.Cepstrum/4, name)
@@ -128,7 +128,7 @@ func TestSecondsAreThoseOfSpeech(t *testing.T) {
 
 func TestDistancesAreTheSameBothWays(t *testing.T) {
 	a, b := one(say(90, 0.5, sentence()...)), one(say(210, 0, sentence()[1:]...))
-	there, back := likeness.Between(a, b), likeness.Between(b, a)
+	there, back := likenesstest.Between(a, b), likenesstest.Between(b, a)
 	require.InDelta(t, there.Pitch, back.Pitch, 1e-9)
 	require.InDelta(t, there.Spectrum, back.Spectrum, 1e-9)
 	require.InDelta(t, there.Cepstrum, back.Cepstrum, 0.02*there.Cepstrum)
@@ -137,32 +137,32 @@ func TestDistancesAreTheSameBothWays(t *testing.T) {
 // If all sentences have one pitch, the median is known exactly; if pitches vary, it is known better the more sentences
 // there are.
 func TestThePitchOfFewSentencesIsByChance(t *testing.T) {
-	sentences := func(count int, pitch, wander float64) likeness.Voice {
+	sentences := func(count int, pitch, wander float64) likenesstest.Voice {
 		var all [][]int16
 		for i := range count {
 			all = append(all, say(pitch*math.Exp2(wander*float64(i%3-1)/12), 0, sentence()[:1]...))
 		}
 		return one(all...)
 	}
-	pitch, deviation := likeness.Chance(sentences(4, 120, 0), sentences(4, 120*math.Exp2(2.0/12), 0))
+	pitch, deviation := likenesstest.Chance(sentences(4, 120, 0), sentences(4, 120*math.Exp2(2.0/12), 0))
 	require.InDelta(t, 2, pitch, 0.1)
 	require.Less(t, deviation, 0.1)
 
-	_, few := likeness.Chance(sentences(6, 120, 1), sentences(6, 120, 1))
-	_, many := likeness.Chance(sentences(30, 120, 1), sentences(30, 120, 1))
+	_, few := likenesstest.Chance(sentences(6, 120, 1), sentences(6, 120, 1))
+	_, many := likenesstest.Chance(sentences(30, 120, 1), sentences(30, 120, 1))
 	require.Greater(t, few, 0.2)
 	require.Less(t, many, few*0.8)
-	_, again := likeness.Chance(sentences(6, 120, 1), sentences(6, 120, 1))
+	_, again := likenesstest.Chance(sentences(6, 120, 1), sentences(6, 120, 1))
 	require.Equal(t, few, again)
 }
 
 func TestNearerIsInAllRespects(t *testing.T) {
-	far := likeness.Distance{Pitch: 1, Spectrum: 2, Cepstrum: 3}
-	require.True(t, likeness.Distance{Pitch: 0.9, Spectrum: 1.9, Cepstrum: 2.9}.Nearer(far))
-	for name, d := range map[string]likeness.Distance{
+	far := likenesstest.Distance{Pitch: 1, Spectrum: 2, Cepstrum: 3}
+	require.True(t, likenesstest.Distance{Pitch: 0.9, Spectrum: 1.9, Cepstrum: 2.9}.Nearer(far))
+	for name, d := range map[string]likenesstest.Distance{
 		"pitch": {Pitch: 1, Spectrum: 1, Cepstrum: 1}, "spectrum": {Pitch: 0, Spectrum: 2, Cepstrum: 1},
 		"cepstra": {Pitch: 0, Spectrum: 1, Cepstrum: 3},
-		"silence": likeness.Between(one(say(120, 0, sentence()...)), one(make([]int16, rate))),
+		"silence": likenesstest.Between(one(say(120, 0, sentence()...)), one(make([]int16, rate))),
 	} {
 		require.False(t, d.Nearer(far), name)
 	}
