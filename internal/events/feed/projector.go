@@ -26,6 +26,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/feed/pages"
 	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/process/pause"
 	"github.com/recital-tts/recital/internal/process/tracing"
 )
 
@@ -181,7 +182,7 @@ func (p *Projector) runSessions(ctx context.Context) error {
 		if err != nil && !errors.Is(err, errChanged) {
 			return err
 		}
-		if err == nil && pause(ctx, betweenSessions) != nil {
+		if err == nil && pause.For(ctx, betweenSessions) != nil {
 			break
 		}
 	}

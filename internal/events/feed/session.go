@@ -22,6 +22,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/feed/table"
 	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/process/panics"
+	"github.com/recital-tts/recital/internal/process/pause"
 )
 
 // This file is the state machine of the feed, from top to bottom: a session feeds groups of members, a group handles
@@ -639,7 +640,7 @@ func (s *session) leave(ctx context.Context, g *group, m *member, a Alert) {
 
 // keepLeases renews the leases when no pages do, and so also detects lost commits and lost leases on a quiet log.
 func (s *session) keepLeases(ctx context.Context) {
-	for pause(ctx, s.checkpoints.lease/3) == nil {
+	for pause.For(ctx, s.checkpoints.lease/3) == nil {
 		for _, g := range s.groups {
 			if g.lock.TryLock() {
 				s.keepLease(ctx, g)
@@ -687,7 +688,7 @@ func (s *session) follow(ctx context.Context) {
 // idle waits for the next look, which a caller that waits for a position may hasten.
 func (s *session) idle(ctx context.Context) error {
 	if slices.ContainsFunc(s.followed, func(m *member) bool { return m.progress.waitedFor() }) {
-		return pause(ctx, followFast)
+		return pause.For(ctx, followFast)
 	}
 	select {
 	case <-ctx.Done():
@@ -711,16 +712,6 @@ func (s *session) look(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// pause waits, unless ctx ends first.
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // checkpoints reads and moves the rows of feed.checkpoints for one run of a projector. All leases end by the clock of

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/process/pause"
 )
 
 // logLooks is the number of looks at the catalogue for one look at the log's head.
@@ -186,7 +187,7 @@ func (p *Projector) clearPast(id GenerationID) {
 
 // lookAgainSoon ends a session with a generation that seems to be past the log's head.
 func (s *session) lookAgainSoon(ctx context.Context) {
-	if s.lookAgain && pause(ctx, s.checkpoints.lease/3) == nil {
+	if s.lookAgain && pause.For(ctx, s.checkpoints.lease/3) == nil {
 		s.end(errChanged)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/process/pause"
 )
 
 var (
@@ -42,7 +43,7 @@ type tries struct {
 func repeat[T any](ctx context.Context, c *Client, does effect, op operation[T]) (T, tries, error) {
 	var none T
 	var t tries
-	pause := c.newBackOff()
+	pauses := c.newBackOff()
 	for {
 		result, err := try(ctx, c, does, &t, c.ordinary(), op)
 		switch {
@@ -57,7 +58,7 @@ func repeat[T any](ctx context.Context, c *Client, does effect, op operation[T])
 		case !t.open && c.outage.lasted() > c.conf.Patience:
 			return none, t, c.unavailable()
 		}
-		if !sleep(ctx, pause.NextBackOff()) {
+		if pause.For(ctx, pauses.NextBackOff()) != nil {
 			return none, t, ended(ctx, t)
 		}
 	}
@@ -214,16 +215,6 @@ func (c *Client) newBackOff() *backoff.ExponentialBackOff {
 		RandomizationFactor: 0.5,
 		Multiplier:          2,
 		MaxInterval:         c.conf.MaxBackOff,
-	}
-}
-
-// sleep returns false if ctx ends first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 
