@@ -8,11 +8,11 @@ import (
 
 	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
 	"github.com/cenkalti/backoff/v5"
-	"github.com/sony/gobreaker/v2"
 	"google.golang.org/grpc/metadata"
 
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/process/pause"
+	"github.com/recital-tts/recital/internal/providers/circuit"
 )
 
 var (
@@ -93,11 +93,15 @@ func try[T any](ctx context.Context, c *Client, does effect, t *tries, a attempt
 	}
 	t.open = t.open || does == writes && !isUnsent(err)
 	if ctx.Err() != nil { // a caller that gives up does not indicate an outage
-		report(ctx.Err())
+		report(circuit.ErrNoSign)
 		return none, ctx.Err()
 	}
 	t.failed = true
-	report(err)
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errClosed) {
+		report(circuit.ErrNoSign)
+	} else {
+		report(err)
+	}
 	c.outage.begin(min(time.Since(began), a.timeout)) // the timeout is the limit even if this process was suspended
 	return none, err
 }
@@ -172,18 +176,11 @@ func onConnection[T any](ctx context.Context, c *Client, a attempt, op operation
 	} else {
 		conn.retire()
 	}
-	if !conn.blame() {
-		return none, &echo{err}
+	if !conn.blame() { // a connection that fails counts once, however many calls it interrupts
+		return none, fmt.Errorf("%w: %w", circuit.ErrNoSign, err)
 	}
 	return none, err
 }
-
-// echo is a connection's failure that another call has already reported to the breaker. A connection that fails counts
-// once, however many calls it interrupts.
-type echo struct{ err error }
-
-func (e *echo) Error() string { return e.err.Error() }
-func (e *echo) Unwrap() error { return e.err }
 
 // forLeader makes a node that is not the leader of its cluster refuse the call, instead of answering from a copy that
 // may be stale. The library should send this header itself, but puts it into gRPC's incoming metadata.
@@ -216,26 +213,4 @@ func (c *Client) newBackOff() *backoff.ExponentialBackOff {
 		Multiplier:          2,
 		MaxInterval:         c.conf.MaxBackOff,
 	}
-}
-
-// failuresToOpen is the number of consecutive failures that open the breaker.
-const failuresToOpen = 5
-
-func newBreaker(conf Config) *gobreaker.TwoStepCircuitBreaker[any] {
-	return gobreaker.NewTwoStepCircuitBreaker[any](gobreaker.Settings{
-		Name:        "event store",
-		MaxRequests: 1,
-		Timeout:     conf.BreakerPause,
-		ReadyToTrip: func(counts gobreaker.Counts) bool { return counts.ConsecutiveFailures >= failuresToOpen },
-		IsExcluded: func(err error) bool {
-			var again *echo
-			return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
-				errors.Is(err, errClosed) || errors.As(err, &again)
-		},
-		OnStateChange: func(_ string, from, to gobreaker.State) {
-			if from == gobreaker.StateClosed || to == gobreaker.StateClosed { // not the attempts in between
-				conf.Logger.Warn("the circuit to the event store changed", "state", to.String())
-			}
-		},
-	})
 }

@@ -182,10 +182,5 @@ func (s *subscription) deliver(ctx context.Context, d eventlog.Delivery) bool {
 
 // isForbidden reports whether a retry cannot succeed.
 func isForbidden(err error) bool {
-	switch status.Code(err) {
-	case codes.Unauthenticated, codes.PermissionDenied, codes.Unimplemented, codes.InvalidArgument:
-		return true
-	default:
-		return false
-	}
+	return hasStatus(err, codes.Unauthenticated, codes.PermissionDenied, codes.Unimplemented, codes.InvalidArgument)
 }
