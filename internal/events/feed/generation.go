@@ -36,7 +36,7 @@ func scanGeneration(row pgx.CollectableRow) (generation, error) {
 
 // inSetUp runs a transaction that may change schemas. Only one of these runs at a time.
 func inSetUp(ctx context.Context, db *pgxpool.Pool, do func(pgx.Tx) error) error {
-	return inTransaction(ctx, db, func(tx pgx.Tx) error {
+	return pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock($1)", setUpLock); err != nil {
 			return err
 		}

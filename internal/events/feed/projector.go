@@ -208,7 +208,7 @@ func (p *Projector) claim(ctx context.Context, first bool) (*session, error) {
 	s := &session{Projector: p, revision: c.revision, skips: skips}
 	for _, m := range p.take(c) {
 		skipped := p.config.Registry.IsSkipped(m.parking.blockedBy)
-		if m.parking.blocked != "" && m.parking.blockedBy == p.stoppedAt(m.id()) && !skipped {
+		if m.parking.blocked != "" && m.parking.blockedBy == p.stoppedAt(m.GenerationID) && !skipped {
 			m.progress.enter(StateStopped, m.parking.blocked)
 			continue
 		}
@@ -218,7 +218,7 @@ func (p *Projector) claim(ctx context.Context, first bool) (*session, error) {
 			return p.claimAnew(ctx, first)
 		case errors.Is(err, errRetired):
 		case err != nil:
-			return nil, fmt.Errorf("claiming read model %s: %w", m.projection.Name, err)
+			return nil, fmt.Errorf("claiming read model %s: %w", m.Name, err)
 		case ours:
 			s.claimed = append(s.claimed, m)
 		case m.replaced:
@@ -311,7 +311,7 @@ func (s *session) claimOne(ctx context.Context, m *member, first bool) (bool, er
 	if from != ofThisLog && m.live && row.position != eventlog.Start() {
 		return false, s.replace(ctx, m, from)
 	}
-	s.clearPast(m.id())
+	s.clearPast(m.GenerationID)
 	m.position = row.position
 	m.progress.observe(row.position)
 	if row.free {

@@ -57,10 +57,8 @@ type group struct {
 
 // member is a generation of a read model in this instance.
 type member struct {
+	generation
 	projection Projection
-	number     int  // of the generation
-	live       bool // the views show it
-	promote    bool // is to become live as soon as it has caught up
 	replaced   bool // it belongs to another log, and a new generation will replace it
 	writers    []*table.Writer
 	position   eventlog.Position // committed; it changes under the lock of the member's group
@@ -70,15 +68,11 @@ type member struct {
 }
 
 func newMember(p Projection, g generation, parking *parking, progress *progress) *member {
-	m := &member{projection: p, number: g.Number, live: g.live, promote: g.promote, parking: parking, progress: progress}
+	m := &member{generation: g, projection: p, parking: parking, progress: progress}
 	for _, t := range p.Tables {
 		m.writers = append(m.writers, table.NewWriter(t, tableSchema(p.Name, p.Version, g.Number)))
 	}
 	return m
-}
-
-func (m *member) id() GenerationID {
-	return GenerationID{Name: m.projection.Name, Version: m.projection.Version, Number: m.number}
 }
 
 var (
@@ -165,7 +159,7 @@ func watermillLogger(logger *slog.Logger) watermill.LoggerAdapter {
 func (g *group) name() string {
 	names := make([]string, len(g.members))
 	for i, m := range g.members {
-		names[i] = tableSchema(m.projection.Name, m.projection.Version, m.number)
+		names[i] = tableSchema(m.Name, m.Version, m.Number)
 	}
 	return strings.Join(names, "+")
 }
@@ -510,7 +504,7 @@ func (s *session) moved(p *pageWrite) {
 	}
 	ids := make([]GenerationID, len(p.members))
 	for i, m := range p.members {
-		ids[i] = m.id()
+		ids[i] = m.GenerationID
 	}
 	s.config.OnPage(PageStats{
 		Generations: ids,
@@ -599,14 +593,14 @@ func (g *group) poisoned(ctx context.Context, m *member, event eventlog.Decoded,
 
 // alertAt returns the alert of an event.
 func alertAt(m *member, event eventlog.Recorded, reason alert.Reason, detail string) Alert {
-	return Alert{Generation: m.id(), Reason: reason, Event: event.ID, Position: event.Position, Detail: detail}
+	return Alert{Generation: m.GenerationID, Reason: reason, Event: event.ID, Position: event.Position, Detail: detail}
 }
 
 // stop removes a member from its group, releases its lease, and returns errStopped. The member stays out until an
 // operator or a release resolves the event.
 func (s *session) stop(ctx context.Context, g *group, m *member, e parkedEvent, a Alert) error {
 	e.reason = a.Detail
-	s.stopAt(m.id(), e.event.ID)
+	s.stopAt(m.GenerationID, e.event.ID)
 	// A session that ends meanwhile waits for this, so that the next one sees the blocking event.
 	noting, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
 	defer cancel()
@@ -616,7 +610,7 @@ func (s *session) stop(ctx context.Context, g *group, m *member, e parkedEvent, 
 		return ctx.Err()
 	}
 	if err != nil { // it stops nevertheless, without the event in the operators' list
-		s.logger.ErrorContext(ctx, "what stopped a projection could not be noted", "projection", m.projection.Name, "error",
+		s.logger.ErrorContext(ctx, "what stopped a projection could not be noted", "projection", m.Name, "error",
 			withoutValues(err))
 	}
 	s.leave(ctx, g, m, a)
@@ -705,7 +699,7 @@ func (s *session) look(ctx context.Context) error {
 		return ctx.Err() // transient, or it shows up where pages are written
 	}
 	for _, row := range rows {
-		m := s.followed[slices.IndexFunc(s.followed, func(m *member) bool { return m.id() == row.id })]
+		m := s.followed[slices.IndexFunc(s.followed, func(m *member) bool { return m.GenerationID == row.id })]
 		m.progress.observe(row.position)
 		if row.free {
 			s.end(errors.New("a lease fell free"))
@@ -735,9 +729,7 @@ type checkpoint struct {
 // rowKeys are the keys of the members' rows, as three arrays.
 func rowKeys(members []*member) (names []string, versions, generations []int) {
 	for _, m := range members {
-		names = append(names, m.projection.Name)
-		versions = append(versions, m.projection.Version)
-		generations = append(generations, m.number)
+		names, versions, generations = append(names, m.Name), append(versions, m.Version), append(generations, m.Number)
 	}
 	return names, versions, generations
 }
@@ -823,7 +815,7 @@ const (
 func (c *checkpoints) claim(
 	ctx context.Context, m *member, reclaim bool, head headReader,
 ) (claimed checkpoint, from origin, err error) {
-	err = inTransaction(ctx, c.db, func(tx pgx.Tx) error {
+	err = pgx.BeginFunc(ctx, c.db, func(tx pgx.Tx) error {
 		var log eventlog.Identity
 		claimed, log, err = c.lock(ctx, tx, m, reclaim)
 		if err != nil || !claimed.free {
@@ -878,14 +870,14 @@ func (c *checkpoints) lock(
 	ctx context.Context, tx pgx.Tx, m *member, reclaim bool,
 ) (checkpoint, eventlog.Identity, error) {
 	var log eventlog.Identity
-	row := checkpoint{id: m.id()}
+	row := checkpoint{id: m.GenerationID}
 	err := tx.QueryRow(ctx, `
 		select commit_position, prepare_position, parkings, log_id, epoch,
 		       holder is null or holder = $4 or lease_until not between clock_timestamp()
 		       and clock_timestamp() + 2 * $7::interval
 		       or ($5 and instance = $6)
 		from feed.checkpoints where name = $1 and version = $2 and generation = $3 for update`,
-		m.projection.Name, m.projection.Version, m.number, c.holder, reclaim && c.instance != "", c.instance, c.lease,
+		m.Name, m.Version, m.Number, c.holder, reclaim && c.instance != "", c.instance, c.lease,
 	).Scan(&row.position.Commit, &row.position.Prepare, &m.parkings, &log.LogID, &log.Epoch, &row.free)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = errRetired
@@ -898,23 +890,22 @@ func (c *checkpoints) take(ctx context.Context, tx pgx.Tx, m *member) error {
 		update feed.checkpoints
 		set holder = $4, instance = $5, lease_until = clock_timestamp() + $6::interval
 		where name = $1 and version = $2 and generation = $3`,
-		m.projection.Name, m.projection.Version, m.number, c.holder, c.instance, c.lease)
+		m.Name, m.Version, m.Number, c.holder, c.instance, c.lease)
 	return err
 }
 
 func (c *checkpoints) rebuild(ctx context.Context, tx pgx.Tx, m *member) error {
-	if err := emptyTables(ctx, tx, m.projection, m.number); err != nil {
+	if err := emptyTables(ctx, tx, m.projection, m.Number); err != nil {
 		return err
 	}
 	m.parking = newParking()
-	if _, err := tx.Exec(ctx, "delete from feed.parked where "+thisGeneration,
-		m.projection.Name, m.projection.Version, m.number); err != nil {
+	if _, err := tx.Exec(ctx, "delete from feed.parked where "+thisGeneration, m.Name, m.Version, m.Number); err != nil {
 		return err
 	}
 	_, err := tx.Exec(ctx, `
 		update feed.checkpoints
 		set commit_position = 0, prepare_position = 0, events = 0, moved_at = clock_timestamp(), log_id = $4, epoch = $5
-		where `+thisGeneration, m.projection.Name, m.projection.Version, m.number, c.log.LogID, c.log.Epoch)
+		where `+thisGeneration, m.Name, m.Version, m.Number, c.log.LogID, c.log.Epoch)
 	return err
 }
 
