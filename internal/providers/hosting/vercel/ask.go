@@ -102,8 +102,8 @@ func (p *Platform) ask(ctx context.Context, q question, out any) error {
 			return err
 		}
 		report(nil)
-		var limited *hosting.LimitedError
-		if !errors.As(err, &limited) || limited.After > longestWait || try == tries || !sleep(ctx, limited.After) {
+		limited, found := errors.AsType[*hosting.LimitedError](err)
+		if !found || limited.After > longestWait || try == tries || !sleep(ctx, limited.After) {
 			return err
 		}
 	}
