@@ -20,7 +20,6 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/feed/pages"
 	"github.com/recital-tts/recital/internal/events/feed/table"
-	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/process/panics"
 	"github.com/recital-tts/recital/internal/process/pause"
 )
@@ -373,33 +372,23 @@ func newPageWrite(members []*member, events []eventlog.Decoded) *pageWrite {
 	}
 }
 
-// foreign counts the events without a value, which belong to foreign streams.
-func (p *pageWrite) foreign() int {
-	n := 0
+// stats describes the page, committed at a time. Events without a value belong to foreign streams.
+func (p *pageWrite) stats(at time.Time) PageStats {
+	last := p.events[len(p.events)-1]
+	stats := PageStats{Events: len(p.events), Took: at.Sub(p.began), Delay: at.Sub(last.Created), At: at}
 	for _, event := range p.events {
 		if event.Event == nil {
-			n++
+			stats.Foreign++
 		}
 	}
-	return n
-}
-
-func (p *pageWrite) count() int {
-	n := 0
-	for _, rows := range p.rows {
-		n += rows.Count()
-	}
-	return n
-}
-
-// changed returns the read models of the members with rows.
-func (p *pageWrite) changed() (models []readmodel.Model) {
 	for i, m := range p.members {
-		if p.rows[i].Count() > 0 && !slices.Contains(models, m.projection.Model) {
-			models = append(models, m.projection.Model)
+		stats.Generations = append(stats.Generations, m.GenerationID)
+		stats.Rows += p.rows[i].Count()
+		if p.rows[i].Count() > 0 && !slices.Contains(stats.Changed, m.projection.Model) {
+			stats.Changed = append(stats.Changed, m.projection.Model)
 		}
 	}
-	return models
+	return stats
 }
 
 // commit makes one attempt to commit a page. The checkpoints move first, which takes their row locks and fences out
@@ -499,23 +488,9 @@ func (s *session) moved(p *pageWrite) {
 	for _, m := range p.members {
 		m.progress.advance(p.to, now)
 	}
-	if s.config.OnPage == nil {
-		return
+	if s.config.OnPage != nil {
+		s.config.OnPage(p.stats(now))
 	}
-	ids := make([]GenerationID, len(p.members))
-	for i, m := range p.members {
-		ids[i] = m.GenerationID
-	}
-	s.config.OnPage(PageStats{
-		Generations: ids,
-		Changed:     p.changed(),
-		Events:      len(p.events),
-		Foreign:     p.foreign(),
-		Rows:        p.count(),
-		Took:        now.Sub(p.began),
-		Delay:       now.Sub(p.events[len(p.events)-1].Created),
-		At:          now,
-	})
 }
 
 // explain reads the checkpoints after a failed compare-and-set. If they are at the page's end, its commit succeeded and
