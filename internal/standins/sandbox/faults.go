@@ -169,18 +169,15 @@ func errSpoiled() error {
 func wait(r *http.Request, stopped <-chan struct{}, d time.Duration) bool {
 	var over <-chan time.Time
 	if d > 0 {
-		timer := time.NewTimer(d)
-		defer timer.Stop()
-		over = timer.C
+		over = time.After(d)
 	}
 	select {
 	case <-over:
 		return true
 	case <-r.Context().Done():
-		return false
 	case <-stopped:
-		return false
 	}
+	return false
 }
 
 const clockSetting = "clock"

@@ -67,7 +67,6 @@ func Open(conf Config) (*Client, error) {
 func (c *Client) Close() error {
 	c.close()
 	c.supervisor.close()
-	c.supervisor.wait()
 	return nil
 }
 
