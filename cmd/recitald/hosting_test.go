@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/standins/hostingplatform"
+	"github.com/recital-tts/recital/internal/standins/hostingplatform/platformtest"
 )
 
 var hostingLine = regexp.MustCompile(`(?m)^  hosting +(http://\S+)`)
@@ -103,11 +104,9 @@ func (c customer) keyNames(t *testing.T) (names []string) {
 }
 
 // openPlatform returns a hosting platform that outlives recitald, and recitald's flags for it.
-func openPlatform(t *testing.T) (*hostingplatform.Platform, []string) {
+func openPlatform(t *testing.T) (*platformtest.Platform, []string) {
 	t.Helper()
-	p, err := hostingplatform.Open(hostingplatform.Config{ClientID: "oac_1", ClientSecret: "hosted-secret"})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, p.Close()) })
+	p := platformtest.Open(t, hostingplatform.Config{ClientID: "oac_1", ClientSecret: "hosted-secret"})
 	secret := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(secret, []byte("hosted-secret\n"), 0o600))
 	return p, []string{"--hosting-client-id=oac_1", "--hosting-client-secret-file=" + secret, "--hosting-url=" + p.URL()}
@@ -123,12 +122,12 @@ func TestALimitOfThePlatformReachesTheClient(t *testing.T) {
 	add := url.Values{"config_id": {config}, "add_project_names": {"site,shop"}}
 
 	// recitald waits for a short Retry-After
-	platform.Fail(hostingplatform.Fault{Method: "POST", Status: 429, RetryAfter: 1})
+	platform.Fail(platformtest.Fault{Method: "POST", Status: 429, RetryAfter: 1})
 	require.Equal(t, true, c.hosts(t, "env_vars", add)["success"])
 	require.Len(t, platform.Variables(config), 2)
 
 	// a long one is passed to the client
-	platform.Fail(hostingplatform.Fault{Method: "GET", Status: 429, RetryAfter: 100})
+	platform.Fail(platformtest.Fault{Method: "GET", Status: 429, RetryAfter: 100})
 	limited := c.tryHosting(t, "env_vars", url.Values{"config_id": {config}, "remove_projects": {"site"}})
 	require.Equal(t, 429, limited.status, limited.text())
 	require.Equal(t, "100", limited.header.Get("Retry-After"))
@@ -137,7 +136,7 @@ func TestALimitOfThePlatformReachesTheClient(t *testing.T) {
 	require.Len(t, platform.Variables(config), 1)
 
 	// an outage returns 503, and neither the platform's reply nor a secret is logged
-	platform.Fail(hostingplatform.Fault{Method: "GET", Status: 500})
+	platform.Fail(platformtest.Fault{Method: "GET", Status: 500})
 	away := c.tryHosting(t, "env_vars", add)
 	require.Equal(t, 503, away.status, away.text())
 	require.NotEmpty(t, away.header.Get("Retry-After"))

@@ -16,14 +16,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/domain/account"
-	"github.com/recital-tts/recital/internal/standins/hostingplatform"
+	"github.com/recital-tts/recital/internal/standins/hostingplatform/platformtest"
 )
 
 // hostingChecker checks hosting: after the last change of each project is answered, exactly the wanted projects have a
 // key of the account, each in one variable, and the account has no other keys for projects.
 type hostingChecker struct {
 	stormClient
-	platform   *hostingplatform.Platform
+	platform   *platformtest.Platform
 	account    customer
 	config     string
 	code       string // until it is exchanged

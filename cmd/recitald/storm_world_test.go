@@ -29,7 +29,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/neural/neuraltest"
 	"github.com/recital-tts/recital/internal/standins"
 	"github.com/recital-tts/recital/internal/standins/devidp"
-	"github.com/recital-tts/recital/internal/standins/hostingplatform"
+	"github.com/recital-tts/recital/internal/standins/hostingplatform/platformtest"
 )
 
 // world is a service with all its parts and their faults.
@@ -37,10 +37,10 @@ type world struct {
 	t         *testing.T
 	instances []*instance
 	faults    []fault
-	log       func() esdb.Config        // of a client of the log
-	public    string                    // the public URL of the instances, "" if each has its address
-	provider  *paymentProvider          // the payment provider
-	platform  *hostingplatform.Platform // the hosting platform
+	log       func() esdb.Config     // of a client of the log
+	public    string                 // the public URL of the instances, "" if each has its address
+	provider  *paymentProvider       // the payment provider
+	platform  *platformtest.Platform // the hosting platform
 }
 
 // instance is a recitald that is restarted after its end, at another address.

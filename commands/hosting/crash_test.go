@@ -16,7 +16,7 @@ import (
 	"github.com/recital-tts/recital/domain/hosting"
 	"github.com/recital-tts/recital/internal/events/todo"
 	platform "github.com/recital-tts/recital/internal/providers/hosting"
-	"github.com/recital-tts/recital/internal/standins/hostingplatform"
+	"github.com/recital-tts/recital/internal/standins/hostingplatform/platformtest"
 )
 
 // After a crash at any change in the log or at the platform, before or after it, while a variable is set or removed: a
@@ -105,7 +105,7 @@ func TestPlatformKeysAndStreamEndInAgreement(t *testing.T) {
 				instance, ctx = w.Hosting, t.Context()
 			case "fault":
 				status := rapid.SampledFrom([]int{0, 500, 429, 400}).Draw(draw, "status")
-				w.platform.Fail(hostingplatform.Fault{
+				w.platform.Fail(platformtest.Fault{
 					Method: rapid.SampledFrom([]string{"GET", "POST", "DELETE"}).Draw(draw, "method"), Status: status, RetryAfter: 60,
 					Done: (status == 0 || status == 500) && rapid.Bool().Draw(draw, "done"), // a refusal has no effect
 				})

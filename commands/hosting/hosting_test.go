@@ -12,7 +12,7 @@ import (
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/domain/hosting"
 	"github.com/recital-tts/recital/internal/events/todo"
-	"github.com/recital-tts/recital/internal/standins/hostingplatform"
+	"github.com/recital-tts/recital/internal/standins/hostingplatform/platformtest"
 )
 
 func TestACodeIsExchangedOnce(t *testing.T) {
@@ -117,7 +117,7 @@ func TestAClosingWaitsForThePlatform(t *testing.T) {
 	w := newWorld(t)
 	id, config := w.connected("site", "shop")
 	w.set(id, config, []string{"site", "shop"}, nil)
-	w.platform.Fail(hostingplatform.Fault{Method: "DELETE", Status: 500})
+	w.platform.Fail(platformtest.Fault{Method: "DELETE", Status: 500})
 	require.Equal(t, domain.Unavailable, domain.CodeOf(w.EndFor(t.Context(), id)))
 	require.False(t, w.state(id).Ended)
 	var notYet *todo.NotYetError

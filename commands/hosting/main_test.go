@@ -22,6 +22,7 @@ import (
 	platform "github.com/recital-tts/recital/internal/providers/hosting"
 	"github.com/recital-tts/recital/internal/providers/hosting/vercel"
 	"github.com/recital-tts/recital/internal/standins/hostingplatform"
+	"github.com/recital-tts/recital/internal/standins/hostingplatform/platformtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -32,18 +33,15 @@ var origin = journal.Origin{Actor: eventlog.Actor{Kind: eventlog.ActorAccount, A
 type world struct {
 	*commandstest.World
 	*commands.Hosting // of an instance without faults
-	platform          *hostingplatform.Platform
+	platform          *platformtest.Platform
 	keys              *memkeys.Keyring
 }
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
 	w := &world{World: commandstest.New(t)}
-	var err error
 	w.keys = memkeys.New()
-	w.platform, err = hostingplatform.Open(hostingplatform.Config{ClientID: "recital", ClientSecret: "secret"})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, w.platform.Close()) })
+	w.platform = platformtest.Open(t, hostingplatform.Config{ClientID: "recital", ClientSecret: "secret"})
 	w.Hosting = w.instance(w.Log, nil)
 	return w
 }

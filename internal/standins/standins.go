@@ -60,19 +60,16 @@ type Started struct {
 // At returns the configuration with the addresses at which the stand-ins were started.
 func (c Config) At(started Started) Config {
 	if c.Payments != nil {
-		at := *c.Payments
-		at.Address = strings.TrimPrefix(started.Payments, "http://")
-		c.Payments = &at
+		c.Payments = new(*c.Payments)
+		c.Payments.Address = strings.TrimPrefix(started.Payments, "http://")
 	}
 	if c.SignIn != nil {
-		at := *c.SignIn
-		at.Address = strings.TrimPrefix(started.SignIn, "http://")
-		c.SignIn = &at
+		c.SignIn = new(*c.SignIn)
+		c.SignIn.Address = strings.TrimPrefix(started.SignIn, "http://")
 	}
 	if c.Hosting != nil {
-		at := *c.Hosting
-		at.Address = strings.TrimPrefix(started.Hosting, "http://")
-		c.Hosting = &at
+		c.Hosting = new(*c.Hosting)
+		c.Hosting.Address = strings.TrimPrefix(started.Hosting, "http://")
 	}
 	return c
 }

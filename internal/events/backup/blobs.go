@@ -214,6 +214,11 @@ func (f *Folder) list(m Manifest, yield func(Blob, error) bool) error {
 		return err
 	}
 	defer from.Close()
+	return decodeLines(from, yield)
+}
+
+// decodeLines yields the blobs of a list.
+func decodeLines(from io.Reader, yield func(Blob, error) bool) error {
 	for lines := json.NewDecoder(bufio.NewReader(from)); ; {
 		var blob Blob
 		err := lines.Decode(&blob)

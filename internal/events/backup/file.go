@@ -158,15 +158,13 @@ var ErrDamaged = errors.New("is not as it was written")
 
 // compare reads a file and compares it with its description.
 func compare(r io.Reader, part Part) error {
-	sum := sha256.New()
-	size, err := io.CopyBuffer(sum, struct{ io.Reader }{r}, make([]byte, 256<<10))
-	if err != nil {
-		return err
-	}
+	actual, err := measure(r, part.File)
 	switch {
-	case size < part.Bytes:
-		return fmt.Errorf("%w: it has %d bytes instead of %d", ErrDamaged, size, part.Bytes)
-	case size > part.Bytes || hex.EncodeToString(sum.Sum(nil)) != part.SHA256:
+	case err != nil:
+		return err
+	case actual.Bytes < part.Bytes:
+		return fmt.Errorf("%w: it has %d bytes instead of %d", ErrDamaged, actual.Bytes, part.Bytes)
+	case actual.Bytes > part.Bytes || actual.SHA256 != part.SHA256:
 		return fmt.Errorf("%w: its SHA-256 differs", ErrDamaged)
 	}
 	return nil
@@ -191,11 +189,8 @@ func (f *Folder) check(part Part) error {
 // measure describes a complete file.
 func measure(from io.Reader, name string) (Part, error) {
 	sum := sha256.New()
-	size, err := io.Copy(sum, from)
-	if err != nil {
-		return Part{}, fmt.Errorf("reading %s: %w", name, err)
-	}
-	return Part{File: name, SHA256: hex.EncodeToString(sum.Sum(nil)), Bytes: size}, nil
+	size, err := io.CopyBuffer(sum, struct{ io.Reader }{from}, make([]byte, 256<<10))
+	return Part{File: name, SHA256: hex.EncodeToString(sum.Sum(nil)), Bytes: size}, err
 }
 
 // sortedName is the folder of a store's list, by shards. It is removed after the run.
@@ -287,15 +282,12 @@ func (r *Run) listed(shard string) ([]Blob, error) {
 	}
 	defer file.Close()
 	var all []Blob
-	for lines := json.NewDecoder(bufio.NewReader(file)); ; {
-		var blob Blob
-		err := lines.Decode(&blob)
-		if errors.Is(err, io.EOF) {
-			return all, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("listing the blobs: %w", err)
-		}
+	err = decodeLines(file, func(blob Blob, _ error) bool {
 		all = append(all, blob)
+		return true
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listing the blobs: %w", err)
 	}
+	return all, nil
 }

@@ -38,7 +38,12 @@ func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 
 // UnmarshalText parses hex digits.
 func (h *Hash) UnmarshalText(text []byte) error {
-	return decodeHex(h[:], string(text))
+	decoded, err := hex.DecodeString(string(text))
+	if err != nil || len(decoded) != len(h) {
+		return fmt.Errorf("%d hex digits are needed", 2*len(h))
+	}
+	copy(h[:], decoded)
+	return nil
 }
 
 // Start returns the state before the first event.
@@ -76,25 +81,15 @@ const Newest = 4
 // released version never changes, because heads name it. When a release adds streams, its heads
 // name a new version, for the events that follow the last head of the previous one.
 func Streams(version int) eventlog.Streams {
-	first := eventlog.Streams{
+	added := []eventlog.Streams{{ // by each version
 		"account-", "alerts", "apikey-", "audit-acts-", "audit-heads", "audit-reads-", "catalogue", "clip-", "condition-",
 		"feedback-", "hosting-", "identity-", "keyring",
 		"log-identity", "payment-", "session-", "skips", "stars-", "subscription-", "usage-", "voice-", "voices-",
-	}
-	second := slices.Sorted(slices.Values(append(slices.Clone(first), "notices-")))
-	third := slices.Sorted(slices.Values(append(slices.Clone(second), "pronunciations-")))
-	switch version {
-	case 1:
-		return first
-	case 2:
-		return second
-	case 3:
-		return third
-	case 4:
-		return slices.Sorted(slices.Values(append(slices.Clone(third), "packages")))
-	default:
+	}, {"notices-"}, {"pronunciations-"}, {"packages"}}
+	if version < 1 || version > len(added) {
 		return nil
 	}
+	return slices.Sorted(slices.Values(slices.Concat(added[:version]...)))
 }
 
 // window is the number of heads that are read in advance. A head with a missing last event is given up when the last
@@ -181,7 +176,8 @@ func (t *track) fill(refuse func(LoggedHead, string) error) error {
 // judge returns the id of a head's last event, or the reason why the head is not trusted.
 func (t *track) judge(head LoggedHead) (id uuid.UUID, fault string) {
 	id, err := uuid.Parse(head.Last.ID)
-	hash, notHex := hex.DecodeString(head.Hash)
+	var hash Hash
+	noHash := hash.UnmarshalText([]byte(head.Hash))
 	switch {
 	case !slices.Contains(t.config.Keys, head.Key):
 		return id, "another key has signed it"
@@ -191,7 +187,7 @@ func (t *track) judge(head LoggedHead) (id uuid.UUID, fault string) {
 		return id, "it is of another log"
 	case head.Count <= t.count:
 		return id, "the head before it speaks of as many events"
-	case err != nil || notHex != nil || len(hash) != sha256.Size || hex.EncodeToString(hash) != head.Hash:
+	case err != nil || noHash != nil || hash.String() != head.Hash:
 		return id, "what it says has no sense"
 	}
 	return id, ""
@@ -246,13 +242,4 @@ func (t *track) rest(
 			return last, unmet, err
 		}
 	}
-}
-
-func decodeHex(into []byte, text string) error {
-	decoded, err := hex.DecodeString(text)
-	if err != nil || len(decoded) != len(into) {
-		return fmt.Errorf("%d hex digits are needed", 2*len(into))
-	}
-	copy(into, decoded)
-	return nil
 }

@@ -169,7 +169,7 @@ func (v *Verifier) reachLogged(here Place) {
 	} else {
 		v.find(v.difference(head, passed, v.logged.Good, here))
 		v.hasher.State = State{Count: head.Count}
-		_ = decodeHex(v.hasher.Hash[:], head.Hash) // it was judged before
+		_ = v.hasher.Hash.UnmarshalText([]byte(head.Hash)) // it was judged before
 		here.Count = head.Count
 	}
 	v.logged.Good = here

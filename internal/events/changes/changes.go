@@ -19,6 +19,7 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/process/pause"
 )
 
 // Config configures a Notifier. Wait is needed.
@@ -113,12 +114,8 @@ func (n *Notifier) Run(ctx context.Context) error {
 			return nil
 		case <-n.wake:
 		}
-		if n.deliver(ctx) != nil {
+		if n.deliver(ctx) != nil || pause.For(ctx, max(n.cfg.Pause, 0)) != nil {
 			return nil
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(max(n.cfg.Pause, 0)):
 		}
 	}
 }

@@ -50,8 +50,7 @@ func Identify(ctx context.Context, log Log, registry *Registry, newID uuid.UUID,
 		return Identity{}, fmt.Errorf("opening the log: %w", err)
 	}
 	_, err = log.Append(ctx, IdentityStream, NoStream, events)
-	var lost *ConflictError
-	if err != nil && !errors.As(err, &lost) {
+	if err != nil && !errors.As(err, new(*ConflictError)) {
 		return Identity{}, fmt.Errorf("opening the log: %w", err)
 	}
 	id, found, err = ReadIdentity(ctx, log, registry)

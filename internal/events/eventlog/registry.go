@@ -227,8 +227,7 @@ type DecodeError struct {
 
 // IsUndecodable reports whether an error means that this binary cannot decode an event.
 func IsUndecodable(err error) bool {
-	var poison *DecodeError
-	return errors.As(err, &poison) || errors.Is(err, ErrUnknownType) || errors.Is(err, ErrNewerVersion)
+	return errors.As(err, new(*DecodeError)) || errors.Is(err, ErrUnknownType) || errors.Is(err, ErrNewerVersion)
 }
 
 // Error returns the event and the reason.
@@ -308,12 +307,10 @@ func requireObject(data []byte) error {
 
 // withoutValues returns an error without the values that an encoding error may quote.
 func withoutValues(err error) error {
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, found := errors.AsType[*json.SyntaxError](err); found {
 		return fmt.Errorf("malformed JSON at byte %d", syntax.Offset)
 	}
-	var mismatch *json.UnmarshalTypeError
-	if errors.As(err, &mismatch) {
+	if mismatch, found := errors.AsType[*json.UnmarshalTypeError](err); found {
 		return fmt.Errorf("field %q does not fit a Go %s", mismatch.Field, mismatch.Type)
 	}
 	return fmt.Errorf("a value does not fit its field (%T)", err)

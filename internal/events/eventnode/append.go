@@ -124,10 +124,7 @@ func beginAppend(message []byte) (*request, error) {
 	if err != nil {
 		return nil, malformed(err)
 	}
-	return newAppendRequest(m.options)
-}
-
-func newAppendRequest(options *streams.AppendReq_Options) (*request, error) {
+	options := m.options
 	if options == nil {
 		return nil, invalidArgument("the append does not start with its options")
 	}
@@ -237,37 +234,23 @@ func appendSuccess(d decision) *streams.AppendResp {
 	return &streams.AppendResp{Result: &streams.AppendResp_Success_{Success: success}}
 }
 
-// wrongExpectedVersion also sets the fields for clients of version 20.6, as EventStoreDB does.
 func wrongExpectedVersion(expected expectation, current int64) *streams.AppendResp {
 	empty := &shared.Empty{}
-	wrong := &streams.AppendResp_WrongExpectedVersion{}
+	wrong := &streams.AppendResp_WrongExpectedVersion{
+		ExpectedRevisionOption: &streams.AppendResp_WrongExpectedVersion_ExpectedRevision{ExpectedRevision: uint64(expected)},
+		CurrentRevisionOption:  &streams.AppendResp_WrongExpectedVersion_CurrentRevision{CurrentRevision: uint64(current)},
+	}
 	switch expected {
 	case expectAny:
 		wrong.ExpectedRevisionOption = &streams.AppendResp_WrongExpectedVersion_ExpectedAny{ExpectedAny: empty}
-		wrong.ExpectedRevisionOption_20_6_0 = &streams.AppendResp_WrongExpectedVersion_Any_20_6_0{Any_20_6_0: empty}
 	case expectStreamExists:
 		wrong.ExpectedRevisionOption = &streams.AppendResp_WrongExpectedVersion_ExpectedStreamExists{
 			ExpectedStreamExists: empty}
-		wrong.ExpectedRevisionOption_20_6_0 = &streams.AppendResp_WrongExpectedVersion_StreamExists_20_6_0{
-			StreamExists_20_6_0: empty}
 	case noStream:
 		wrong.ExpectedRevisionOption = &streams.AppendResp_WrongExpectedVersion_ExpectedNoStream{ExpectedNoStream: empty}
-		wrong.ExpectedRevisionOption_20_6_0 = &streams.AppendResp_WrongExpectedVersion_ExpectedRevision_20_6_0{
-			ExpectedRevision_20_6_0: math.MaxUint64}
-	default:
-		wrong.ExpectedRevisionOption = &streams.AppendResp_WrongExpectedVersion_ExpectedRevision{
-			ExpectedRevision: uint64(expected)}
-		wrong.ExpectedRevisionOption_20_6_0 = &streams.AppendResp_WrongExpectedVersion_ExpectedRevision_20_6_0{
-			ExpectedRevision_20_6_0: uint64(expected)}
 	}
 	if current == noStream {
 		wrong.CurrentRevisionOption = &streams.AppendResp_WrongExpectedVersion_CurrentNoStream{CurrentNoStream: empty}
-		wrong.CurrentRevisionOption_20_6_0 = &streams.AppendResp_WrongExpectedVersion_NoStream_20_6_0{NoStream_20_6_0: empty}
-	} else {
-		wrong.CurrentRevisionOption = &streams.AppendResp_WrongExpectedVersion_CurrentRevision{
-			CurrentRevision: uint64(current)}
-		wrong.CurrentRevisionOption_20_6_0 = &streams.AppendResp_WrongExpectedVersion_CurrentRevision_20_6_0{
-			CurrentRevision_20_6_0: uint64(current)}
 	}
 	return &streams.AppendResp{Result: &streams.AppendResp_WrongExpectedVersion_{WrongExpectedVersion: wrong}}
 }

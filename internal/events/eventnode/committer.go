@@ -67,13 +67,9 @@ func newCommitter(s *store) (*committer, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := newView(s)
-	if err != nil {
-		return nil, err
-	}
 	return &committer{
 		store: s,
-		view:  v,
+		view:  newView(s),
 		head:  newHead(last),
 		queue: make(chan *request, queueLength),
 		last:  last,

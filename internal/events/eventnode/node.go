@@ -66,8 +66,7 @@ type Node struct {
 	endOnce sync.Once
 	err     error // the reason why done was closed; set before
 
-	closeOnce sync.Once
-	closeErr  error
+	close func() error // closes the node once
 }
 
 // Open opens the log and serves it. The node is ready when Open returns.
@@ -81,6 +80,7 @@ func open(cfg Config, fs vfs.FS, verify time.Duration) (*Node, error) {
 		stop:    make(chan struct{}),
 		done:    make(chan struct{}),
 	}
+	n.close = sync.OnceValue(n.shutDown)
 	if n.logger == nil {
 		n.logger = slog.Default()
 	}
@@ -237,16 +237,16 @@ func (n *Node) end(err error) {
 }
 
 // Close ends all calls, commits the accepted appends, and closes the log. It waits for all goroutines.
-func (n *Node) Close() error {
-	n.closeOnce.Do(func() {
-		close(n.closing)
-		n.stopServer()
-		n.store.disk.leave()
-		close(n.stop)
-		n.closeErr = n.closeStore()
-		n.end(nil)
-	})
-	return n.closeErr
+func (n *Node) Close() error { return n.close() }
+
+func (n *Node) shutDown() error {
+	close(n.closing)
+	n.stopServer()
+	n.store.disk.leave()
+	close(n.stop)
+	err := n.closeStore()
+	n.end(nil)
+	return err
 }
 
 // closeStore waits for the goroutines and closes the log. If the store failed, it only waits briefly, because a

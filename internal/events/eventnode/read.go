@@ -2,7 +2,6 @@ package eventnode
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"time"
 
@@ -49,10 +48,8 @@ func (n *Node) read(options *streams.ReadReq_Options, call streams.Streams_ReadS
 		return invalidArgument("the combination of stream, direction and filter is invalid")
 	case !subscribe && options.GetCount() == 0:
 		return invalidArgument("the number of events to read must be positive")
-	case options.GetAll() != nil && subscribe && keep != nil:
-		return r.subscribeFiltered(options.GetAll(), options.GetFilter())
 	case options.GetAll() != nil && subscribe:
-		return r.subscribeAll(options.GetAll())
+		return r.subscribeAll(options.GetAll(), options.GetFilter())
 	case options.GetAll() != nil && backwards:
 		return r.readAllBackwards(options.GetAll(), options.GetCount())
 	case options.GetAll() != nil:
@@ -251,33 +248,16 @@ type pendingStream struct {
 	data   []byte // of the last event if it is JSON; only for metadata streams
 }
 
-func newView(s *store) (*view, error) {
-	revisions, err := simplelru.NewLRU[string, int64](cachedRevisions, nil)
-	if err != nil {
-		return nil, fmt.Errorf("making the cache of revisions: %w", err)
-	}
-	retentions, err := simplelru.NewLRU[string, retention](cachedRevisions, nil)
-	if err != nil {
-		return nil, fmt.Errorf("making the cache of stream metadata: %w", err)
-	}
-	ids, err := simplelru.NewLRU[uuid.UUID, knownEvent](cachedIDs, nil)
-	if err != nil {
-		return nil, fmt.Errorf("making the cache of event ids: %w", err)
-	}
-	return &view{
-		store: s, revisions: revisions, retentions: retentions, ids: ids, pending: map[string]*pendingStream{},
-	}, nil
+func newView(s *store) *view {
+	v := &view{store: s, pending: map[string]*pendingStream{}}
+	// NewLRU fails for a size below 1.
+	v.revisions, _ = simplelru.NewLRU[string, int64](cachedRevisions, nil)
+	v.retentions, _ = simplelru.NewLRU[string, retention](cachedRevisions, nil)
+	v.ids, _ = simplelru.NewLRU[uuid.UUID, knownEvent](cachedIDs, nil)
+	return v
 }
 
-func (v *view) lastRevision(stream string) (int64, error) {
-	if described, describes := describedStream(stream); describes {
-		last, err := v.lastWritten(described)
-		if err != nil || last == tombstoneRevision {
-			return last, err
-		}
-	}
-	return v.lastWritten(stream)
-}
+func (v *view) lastRevision(stream string) (int64, error) { return lastRevision(stream, v.lastWritten) }
 
 func (v *view) lastWritten(stream string) (int64, error) {
 	if p, found := v.pending[stream]; found {

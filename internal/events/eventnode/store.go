@@ -130,13 +130,17 @@ const firstPosition = 1
 // lastRevision returns the revision of a stream's last event at or before the position head. It returns noStream if
 // there are no events, and tombstoneRevision for a tombstoned stream and its metadata stream.
 func (s *store) lastRevision(stream string, head uint64) (int64, error) {
+	return lastRevision(stream, func(name string) (int64, error) { return s.lastWritten(name, head) })
+}
+
+func lastRevision(stream string, lastWritten func(name string) (int64, error)) (int64, error) {
 	if described, describes := describedStream(stream); describes {
-		last, err := s.lastWritten(described, head)
+		last, err := lastWritten(described)
 		if err != nil || last == tombstoneRevision {
 			return last, err
 		}
 	}
-	return s.lastWritten(stream, head)
+	return lastWritten(stream)
 }
 
 // lastWritten is like lastRevision, but ignores the tombstone of the stream that a metadata stream describes.

@@ -14,27 +14,9 @@ import (
 // A subscription reads the store at its own pace, and sleeps when it has read everything. The committer only wakes it.
 // A slow subscriber thus needs one page of memory, and does not delay others.
 
-// subscribeAll sends the events after a position until the client ends the call.
-func (r *reader) subscribeAll(options *streams.ReadReq_Options_AllOptions) error {
-	after := r.subscriptionStart(options)
-	if err := r.sendConfirmation(); err != nil {
-		return err
-	}
-	return r.follow(func(head uint64, _ bool) (page, error) {
-		p, err := r.store.allForwards(after, head, pageEvents, nil)
-		if err != nil {
-			return page{}, err
-		}
-		if p.considered > 0 {
-			after = p.last
-		}
-		return p, r.sendEvents(p.events)
-	}, r.sendCaughtUp)
-}
-
-// subscribeFiltered is like subscribeAll for the events that pass the filter. Checkpoints report the position that it
-// has reached: one per interval of events, and one when it has caught up.
-func (r *reader) subscribeFiltered(
+// subscribeAll sends the events after a position that pass the filter until the client ends the call. With a filter,
+// checkpoints report the position that it has reached: one per interval of events, and one when it has caught up.
+func (r *reader) subscribeAll(
 	options *streams.ReadReq_Options_AllOptions, filter *streams.ReadReq_Options_FilterOptions,
 ) error {
 	interval, err := checkpointInterval(filter)
@@ -48,7 +30,7 @@ func (r *reader) subscribeFiltered(
 	considered, checkpoint := 0, after
 	sendCheckpoint := func() error {
 		considered = 0
-		if after <= checkpoint {
+		if filter == nil || after <= checkpoint {
 			return nil
 		}
 		checkpoint = after
@@ -195,6 +177,9 @@ type filter func(record) bool
 // defaultWindow is the search window if the client sets none. It is the page size of EventStoreDB.
 const defaultWindow = 32
 
+// maxInterval is the longest interval of events between two checkpoints.
+const maxInterval = 1 << 30
+
 // parseFilter parses the filter of a read of $all. Regular expressions have the syntax of RE2, while EventStoreDB's
 // have the syntax of .NET.
 func parseFilter(options *streams.ReadReq_Options_FilterOptions) (filter, error) {
@@ -241,6 +226,9 @@ func parseExpression(
 
 // checkpointInterval returns the number of events that a filtered subscription examines between two checkpoints.
 func checkpointInterval(options *streams.ReadReq_Options_FilterOptions) (int, error) {
+	if options == nil {
+		return maxInterval, nil
+	}
 	window := uint64(defaultWindow)
 	if _, set := options.GetWindow().(*streams.ReadReq_Options_FilterOptions_Max); set {
 		window = uint64(options.GetMax())
@@ -249,5 +237,5 @@ func checkpointInterval(options *streams.ReadReq_Options_FilterOptions) (int, er
 	if interval == 0 {
 		return 0, errors.New("the filter's window and checkpoint interval must be positive")
 	}
-	return int(min(interval, 1<<30)), nil
+	return int(min(interval, maxInterval)), nil
 }

@@ -110,10 +110,6 @@ func namesAndVersions(projections []Projection) (names []string, versions []int)
 	return names, versions
 }
 
-func inTransaction(ctx context.Context, db *pgxpool.Pool, do func(pgx.Tx) error) error {
-	return pgx.BeginTxFunc(ctx, db, pgx.TxOptions{}, do)
-}
-
 // inRelaxedTransaction runs a transaction that does not wait for the disk. If a crash of Postgres loses its rows and
 // checkpoint, both are replayed from the log.
 func inRelaxedTransaction(ctx context.Context, db *pgxpool.Pool, do func(pgx.Tx) error) error {
@@ -122,11 +118,8 @@ func inRelaxedTransaction(ctx context.Context, db *pgxpool.Pool, do func(pgx.Tx)
 
 // rejected returns the server's answer to a statement, or nil for any other error.
 func rejected(err error) *pgconn.PgError {
-	var answer *pgconn.PgError
-	if errors.As(err, &answer) {
-		return answer
-	}
-	return nil
+	answer, _ := errors.AsType[*pgconn.PgError](err)
+	return answer
 }
 
 // permanentClasses are the classes of SQLSTATE that an event's own values can cause: cardinality, data, integrity,
@@ -137,8 +130,7 @@ var permanentClasses = map[string]bool{"21": true, "22": true, "23": true, "42":
 // transient reports whether the same work may succeed later, because the error was not caused by the event's values: a
 // lost connection, a deadlock, a full disk, a server that shuts down, or missing privileges.
 func transient(err error) bool {
-	var permanent *permanentError
-	if errors.As(err, &permanent) || errors.Is(err, errMoved) || errors.Is(err, errRetired) {
+	if errors.As(err, new(*permanentError)) || errors.Is(err, errMoved) || errors.Is(err, errRetired) {
 		return false
 	}
 	answer := rejected(err)

@@ -36,7 +36,7 @@ func scanGeneration(row pgx.CollectableRow) (generation, error) {
 
 // inSetUp runs a transaction that may change schemas. Only one of these runs at a time.
 func inSetUp(ctx context.Context, db *pgxpool.Pool, do func(pgx.Tx) error) error {
-	return inTransaction(ctx, db, func(tx pgx.Tx) error {
+	return pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock($1)", setUpLock); err != nil {
 			return err
 		}
@@ -53,7 +53,7 @@ func setUp(ctx context.Context, db *pgxpool.Pool, p Projection) error {
 		}
 		live, err := liveGeneration(ctx, tx, p.Name, p.Version)
 		if errors.Is(err, pgx.ErrNoRows) {
-			live, err = createLive(ctx, tx, p)
+			live, err = createGeneration(ctx, tx, p, generation{live: true}) // others may be kept for a rollback
 		}
 		if err != nil {
 			return err
@@ -97,11 +97,6 @@ func oneGeneration(ctx context.Context, tx pgx.Tx, condition string, arguments .
 		return generation{}, err
 	}
 	return pgx.CollectExactlyOneRow(rows, scanGeneration)
-}
-
-// createLive creates a live generation. Others may be kept for a rollback.
-func createLive(ctx context.Context, tx pgx.Tx, p Projection) (generation, error) {
-	return createGeneration(ctx, tx, p, generation{live: true})
 }
 
 // createGeneration creates an empty generation with the next number, which a retired one may have had: its schema with

@@ -17,6 +17,7 @@ import (
 
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
+	"github.com/recital-tts/recital/internal/events/eventlog/esdb/esdbtest"
 	"github.com/recital-tts/recital/internal/events/eventnode/nodetest"
 	"github.com/recital-tts/recital/internal/events/feed/pages"
 	"github.com/recital-tts/recital/internal/process/postgres/pgtest"
@@ -65,7 +66,7 @@ func (w *world) connect(socket string) {
 
 func (w *world) open(socket string) {
 	w.t.Helper()
-	w.log = openLog(w.t, socket)
+	w.log = esdbtest.Open(w.t, socket)
 	var err error
 	w.identity, err = eventlog.Identify(w.t.Context(), w.log, w.registry, uuid.New(), time.Unix(1_790_000_000, 0))
 	require.NoError(w.t, err)
@@ -75,15 +76,6 @@ func (w *world) exec(sql string) {
 	w.t.Helper()
 	_, err := w.pool.Exec(w.t.Context(), sql)
 	require.NoError(w.t, err)
-}
-
-func openLog(t testing.TB, socket string) *esdb.Client {
-	t.Helper()
-	log, err := esdb.Open(esdb.Config{Socket: socket, MaxBackOff: 50 * time.Millisecond,
-		BreakerPause: 50 * time.Millisecond})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, log.Close()) })
-	return log
 }
 
 // append writes the events to a new stream and returns the position of the last one.

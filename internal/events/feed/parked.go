@@ -123,7 +123,7 @@ func (p *Projector) retry(ctx context.Context, m *member, parked Parked) error {
 	page, err := m.turnedInto([]eventlog.Decoded{event}, m.parking)
 	if err == nil {
 		err = persist(ctx, p.logger, "trying a parked event again", func() error {
-			return inTransaction(ctx, p.config.Pool, func(tx pgx.Tx) error { return unpark(ctx, tx, m, parked, page) })
+			return pgx.BeginFunc(ctx, p.config.Pool, func(tx pgx.Tx) error { return unpark(ctx, tx, m, parked, page) })
 		})
 	}
 	if err != nil && !transient(err) {
@@ -274,7 +274,7 @@ const parkStatement = `
 
 // parkArguments are the values of parkStatement.
 func parkArguments(m *member, e parkedEvent, state ParkedState) []any {
-	return []any{m.projection.Name, m.projection.Version, m.number, e.event.ID, e.event.Type, e.event.Stream,
+	return []any{m.Name, m.Version, m.Number, e.event.ID, e.event.Type, e.event.Stream,
 		e.event.Revision, e.event.Position.Commit, e.event.Position.Prepare, state, e.reason}
 }
 
@@ -294,7 +294,7 @@ func block(ctx context.Context, db *pgxpool.Pool, m *member, e parkedEvent) erro
 // unblock removes what blocked the generation, for an instance that tries it.
 func unblock(ctx context.Context, tx pgx.Tx, m *member) error {
 	tag, err := tx.Exec(ctx, "delete from feed.parked where "+thisGeneration+" and state = 'blocking'",
-		m.projection.Name, m.projection.Version, m.number)
+		m.Name, m.Version, m.Number)
 	if err != nil || tag.RowsAffected() == 0 {
 		return err
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/feed/pages"
 	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/process/pause"
 	"github.com/recital-tts/recital/internal/process/tracing"
 )
 
@@ -181,7 +182,7 @@ func (p *Projector) runSessions(ctx context.Context) error {
 		if err != nil && !errors.Is(err, errChanged) {
 			return err
 		}
-		if err == nil && pause(ctx, betweenSessions) != nil {
+		if err == nil && pause.For(ctx, betweenSessions) != nil {
 			break
 		}
 	}
@@ -207,7 +208,7 @@ func (p *Projector) claim(ctx context.Context, first bool) (*session, error) {
 	s := &session{Projector: p, revision: c.revision, skips: skips}
 	for _, m := range p.take(c) {
 		skipped := p.config.Registry.IsSkipped(m.parking.blockedBy)
-		if m.parking.blocked != "" && m.parking.blockedBy == p.stoppedAt(m.id()) && !skipped {
+		if m.parking.blocked != "" && m.parking.blockedBy == p.stoppedAt(m.GenerationID) && !skipped {
 			m.progress.enter(StateStopped, m.parking.blocked)
 			continue
 		}
@@ -217,7 +218,7 @@ func (p *Projector) claim(ctx context.Context, first bool) (*session, error) {
 			return p.claimAnew(ctx, first)
 		case errors.Is(err, errRetired):
 		case err != nil:
-			return nil, fmt.Errorf("claiming read model %s: %w", m.projection.Name, err)
+			return nil, fmt.Errorf("claiming read model %s: %w", m.Name, err)
 		case ours:
 			s.claimed = append(s.claimed, m)
 		case m.replaced:
@@ -310,7 +311,7 @@ func (s *session) claimOne(ctx context.Context, m *member, first bool) (bool, er
 	if from != ofThisLog && m.live && row.position != eventlog.Start() {
 		return false, s.replace(ctx, m, from)
 	}
-	s.clearPast(m.id())
+	s.clearPast(m.GenerationID)
 	m.position = row.position
 	m.progress.observe(row.position)
 	if row.free {

@@ -20,6 +20,7 @@ import (
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/readmodel"
+	"github.com/recital-tts/recital/internal/process/pause"
 )
 
 // ErrBehind is returned for read models that show less than before: Postgres has lost its last commits, which are read
@@ -59,7 +60,7 @@ func (p *Projector) Read(
 			return slices.MinFunc(shown, eventlog.Position.Compare).String(), nil
 		}
 		behind = true
-		if pause(ctx, readAgain) != nil || deadline.Err() != nil {
+		if pause.For(ctx, readAgain) != nil || deadline.Err() != nil {
 			return "", fmt.Errorf("reading views: %w", ErrBehind)
 		}
 	}

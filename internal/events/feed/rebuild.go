@@ -205,14 +205,17 @@ func (p *Projector) operate(ctx context.Context, what string, do func(pgx.Tx) er
 			if _, err := tx.Exec(ctx, giveWay); err != nil {
 				return err
 			}
-			if err := do(tx); err != nil {
-				return refused(err)
+			err := do(tx)
+			if domain.CodeOf(err) != "" {
+				return &permanentError{err} // a refusal is not retried
+			}
+			if err != nil {
+				return err
 			}
 			return changeCatalogue(ctx, tx)
 		})
 	})
-	var permanent *permanentError
-	if errors.As(err, &permanent) && domain.CodeOf(err) != "" {
+	if permanent, found := errors.AsType[*permanentError](err); found && domain.CodeOf(err) != "" {
 		err = permanent.err
 	}
 	if err != nil {
@@ -220,12 +223,4 @@ func (p *Projector) operate(ctx context.Context, what string, do func(pgx.Tx) er
 	}
 	p.Attend()
 	return nil
-}
-
-// refused marks a refusal as permanent, so that it is not retried.
-func refused(err error) error {
-	if domain.CodeOf(err) != "" {
-		return &permanentError{err}
-	}
-	return err
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/feed/pages"
 	"github.com/recital-tts/recital/internal/events/feed/table"
-	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/process/panics"
+	"github.com/recital-tts/recital/internal/process/pause"
 )
 
 // This file is the state machine of the feed, from top to bottom: a session feeds groups of members, a group handles
@@ -56,10 +56,8 @@ type group struct {
 
 // member is a generation of a read model in this instance.
 type member struct {
+	generation
 	projection Projection
-	number     int  // of the generation
-	live       bool // the views show it
-	promote    bool // is to become live as soon as it has caught up
 	replaced   bool // it belongs to another log, and a new generation will replace it
 	writers    []*table.Writer
 	position   eventlog.Position // committed; it changes under the lock of the member's group
@@ -69,15 +67,11 @@ type member struct {
 }
 
 func newMember(p Projection, g generation, parking *parking, progress *progress) *member {
-	m := &member{projection: p, number: g.Number, live: g.live, promote: g.promote, parking: parking, progress: progress}
+	m := &member{generation: g, projection: p, parking: parking, progress: progress}
 	for _, t := range p.Tables {
 		m.writers = append(m.writers, table.NewWriter(t, tableSchema(p.Name, p.Version, g.Number)))
 	}
 	return m
-}
-
-func (m *member) id() GenerationID {
-	return GenerationID{Name: m.projection.Name, Version: m.projection.Version, Number: m.number}
 }
 
 var (
@@ -164,7 +158,7 @@ func watermillLogger(logger *slog.Logger) watermill.LoggerAdapter {
 func (g *group) name() string {
 	names := make([]string, len(g.members))
 	for i, m := range g.members {
-		names[i] = tableSchema(m.projection.Name, m.projection.Version, m.number)
+		names[i] = tableSchema(m.Name, m.Version, m.Number)
 	}
 	return strings.Join(names, "+")
 }
@@ -378,33 +372,23 @@ func newPageWrite(members []*member, events []eventlog.Decoded) *pageWrite {
 	}
 }
 
-// foreign counts the events without a value, which belong to foreign streams.
-func (p *pageWrite) foreign() int {
-	n := 0
+// stats describes the page, committed at a time. Events without a value belong to foreign streams.
+func (p *pageWrite) stats(at time.Time) PageStats {
+	last := p.events[len(p.events)-1]
+	stats := PageStats{Events: len(p.events), Took: at.Sub(p.began), Delay: at.Sub(last.Created), At: at}
 	for _, event := range p.events {
 		if event.Event == nil {
-			n++
+			stats.Foreign++
 		}
 	}
-	return n
-}
-
-func (p *pageWrite) count() int {
-	n := 0
-	for _, rows := range p.rows {
-		n += rows.Count()
-	}
-	return n
-}
-
-// changed returns the read models of the members with rows.
-func (p *pageWrite) changed() (models []readmodel.Model) {
 	for i, m := range p.members {
-		if p.rows[i].Count() > 0 && !slices.Contains(models, m.projection.Model) {
-			models = append(models, m.projection.Model)
+		stats.Generations = append(stats.Generations, m.GenerationID)
+		stats.Rows += p.rows[i].Count()
+		if p.rows[i].Count() > 0 && !slices.Contains(stats.Changed, m.projection.Model) {
+			stats.Changed = append(stats.Changed, m.projection.Model)
 		}
 	}
-	return models
+	return stats
 }
 
 // commit makes one attempt to commit a page. The checkpoints move first, which takes their row locks and fences out
@@ -504,23 +488,9 @@ func (s *session) moved(p *pageWrite) {
 	for _, m := range p.members {
 		m.progress.advance(p.to, now)
 	}
-	if s.config.OnPage == nil {
-		return
+	if s.config.OnPage != nil {
+		s.config.OnPage(p.stats(now))
 	}
-	ids := make([]GenerationID, len(p.members))
-	for i, m := range p.members {
-		ids[i] = m.id()
-	}
-	s.config.OnPage(PageStats{
-		Generations: ids,
-		Changed:     p.changed(),
-		Events:      len(p.events),
-		Foreign:     p.foreign(),
-		Rows:        p.count(),
-		Took:        now.Sub(p.began),
-		Delay:       now.Sub(p.events[len(p.events)-1].Created),
-		At:          now,
-	})
 }
 
 // explain reads the checkpoints after a failed compare-and-set. If they are at the page's end, its commit succeeded and
@@ -598,14 +568,14 @@ func (g *group) poisoned(ctx context.Context, m *member, event eventlog.Decoded,
 
 // alertAt returns the alert of an event.
 func alertAt(m *member, event eventlog.Recorded, reason alert.Reason, detail string) Alert {
-	return Alert{Generation: m.id(), Reason: reason, Event: event.ID, Position: event.Position, Detail: detail}
+	return Alert{Generation: m.GenerationID, Reason: reason, Event: event.ID, Position: event.Position, Detail: detail}
 }
 
 // stop removes a member from its group, releases its lease, and returns errStopped. The member stays out until an
 // operator or a release resolves the event.
 func (s *session) stop(ctx context.Context, g *group, m *member, e parkedEvent, a Alert) error {
 	e.reason = a.Detail
-	s.stopAt(m.id(), e.event.ID)
+	s.stopAt(m.GenerationID, e.event.ID)
 	// A session that ends meanwhile waits for this, so that the next one sees the blocking event.
 	noting, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
 	defer cancel()
@@ -615,7 +585,7 @@ func (s *session) stop(ctx context.Context, g *group, m *member, e parkedEvent, 
 		return ctx.Err()
 	}
 	if err != nil { // it stops nevertheless, without the event in the operators' list
-		s.logger.ErrorContext(ctx, "what stopped a projection could not be noted", "projection", m.projection.Name, "error",
+		s.logger.ErrorContext(ctx, "what stopped a projection could not be noted", "projection", m.Name, "error",
 			withoutValues(err))
 	}
 	s.leave(ctx, g, m, a)
@@ -639,7 +609,7 @@ func (s *session) leave(ctx context.Context, g *group, m *member, a Alert) {
 
 // keepLeases renews the leases when no pages do, and so also detects lost commits and lost leases on a quiet log.
 func (s *session) keepLeases(ctx context.Context) {
-	for pause(ctx, s.checkpoints.lease/3) == nil {
+	for pause.For(ctx, s.checkpoints.lease/3) == nil {
 		for _, g := range s.groups {
 			if g.lock.TryLock() {
 				s.keepLease(ctx, g)
@@ -687,7 +657,7 @@ func (s *session) follow(ctx context.Context) {
 // idle waits for the next look, which a caller that waits for a position may hasten.
 func (s *session) idle(ctx context.Context) error {
 	if slices.ContainsFunc(s.followed, func(m *member) bool { return m.progress.waitedFor() }) {
-		return pause(ctx, followFast)
+		return pause.For(ctx, followFast)
 	}
 	select {
 	case <-ctx.Done():
@@ -704,23 +674,13 @@ func (s *session) look(ctx context.Context) error {
 		return ctx.Err() // transient, or it shows up where pages are written
 	}
 	for _, row := range rows {
-		m := s.followed[slices.IndexFunc(s.followed, func(m *member) bool { return m.id() == row.id })]
+		m := s.followed[slices.IndexFunc(s.followed, func(m *member) bool { return m.GenerationID == row.id })]
 		m.progress.observe(row.position)
 		if row.free {
 			s.end(errors.New("a lease fell free"))
 		}
 	}
 	return nil
-}
-
-// pause waits, unless ctx ends first.
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // checkpoints reads and moves the rows of feed.checkpoints for one run of a projector. All leases end by the clock of
@@ -744,9 +704,7 @@ type checkpoint struct {
 // rowKeys are the keys of the members' rows, as three arrays.
 func rowKeys(members []*member) (names []string, versions, generations []int) {
 	for _, m := range members {
-		names = append(names, m.projection.Name)
-		versions = append(versions, m.projection.Version)
-		generations = append(generations, m.number)
+		names, versions, generations = append(names, m.Name), append(versions, m.Version), append(generations, m.Number)
 	}
 	return names, versions, generations
 }
@@ -832,7 +790,7 @@ const (
 func (c *checkpoints) claim(
 	ctx context.Context, m *member, reclaim bool, head headReader,
 ) (claimed checkpoint, from origin, err error) {
-	err = inTransaction(ctx, c.db, func(tx pgx.Tx) error {
+	err = pgx.BeginFunc(ctx, c.db, func(tx pgx.Tx) error {
 		var log eventlog.Identity
 		claimed, log, err = c.lock(ctx, tx, m, reclaim)
 		if err != nil || !claimed.free {
@@ -887,14 +845,14 @@ func (c *checkpoints) lock(
 	ctx context.Context, tx pgx.Tx, m *member, reclaim bool,
 ) (checkpoint, eventlog.Identity, error) {
 	var log eventlog.Identity
-	row := checkpoint{id: m.id()}
+	row := checkpoint{id: m.GenerationID}
 	err := tx.QueryRow(ctx, `
 		select commit_position, prepare_position, parkings, log_id, epoch,
 		       holder is null or holder = $4 or lease_until not between clock_timestamp()
 		       and clock_timestamp() + 2 * $7::interval
 		       or ($5 and instance = $6)
 		from feed.checkpoints where name = $1 and version = $2 and generation = $3 for update`,
-		m.projection.Name, m.projection.Version, m.number, c.holder, reclaim && c.instance != "", c.instance, c.lease,
+		m.Name, m.Version, m.Number, c.holder, reclaim && c.instance != "", c.instance, c.lease,
 	).Scan(&row.position.Commit, &row.position.Prepare, &m.parkings, &log.LogID, &log.Epoch, &row.free)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = errRetired
@@ -907,23 +865,22 @@ func (c *checkpoints) take(ctx context.Context, tx pgx.Tx, m *member) error {
 		update feed.checkpoints
 		set holder = $4, instance = $5, lease_until = clock_timestamp() + $6::interval
 		where name = $1 and version = $2 and generation = $3`,
-		m.projection.Name, m.projection.Version, m.number, c.holder, c.instance, c.lease)
+		m.Name, m.Version, m.Number, c.holder, c.instance, c.lease)
 	return err
 }
 
 func (c *checkpoints) rebuild(ctx context.Context, tx pgx.Tx, m *member) error {
-	if err := emptyTables(ctx, tx, m.projection, m.number); err != nil {
+	if err := emptyTables(ctx, tx, m.projection, m.Number); err != nil {
 		return err
 	}
 	m.parking = newParking()
-	if _, err := tx.Exec(ctx, "delete from feed.parked where "+thisGeneration,
-		m.projection.Name, m.projection.Version, m.number); err != nil {
+	if _, err := tx.Exec(ctx, "delete from feed.parked where "+thisGeneration, m.Name, m.Version, m.Number); err != nil {
 		return err
 	}
 	_, err := tx.Exec(ctx, `
 		update feed.checkpoints
 		set commit_position = 0, prepare_position = 0, events = 0, moved_at = clock_timestamp(), log_id = $4, epoch = $5
-		where `+thisGeneration, m.projection.Name, m.projection.Version, m.number, c.log.LogID, c.log.Epoch)
+		where `+thisGeneration, m.Name, m.Version, m.Number, c.log.LogID, c.log.Epoch)
 	return err
 }
 

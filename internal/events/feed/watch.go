@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/process/pause"
 )
 
 // logLooks is the number of looks at the catalogue for one look at the log's head.
@@ -85,7 +86,7 @@ func (s *session) promoteReady(ctx context.Context) error {
 			return err
 		}
 		if position, running := s.positions()[m]; running && position.Compare(goal) >= 0 {
-			ready = append(ready, m.id())
+			ready = append(ready, m.GenerationID)
 		}
 	}
 	if len(ready) == 0 {
@@ -127,7 +128,7 @@ const noEpoch = 0
 // a lagging node.
 func (s *session) replace(ctx context.Context, m *member, from origin) error {
 	m.replaced = true
-	if from == pastTheEnd && !s.longPast(m.id()) {
+	if from == pastTheEnd && !s.longPast(m.GenerationID) {
 		s.lookAgain = true
 		m.progress.enter(StateStarting, "")
 		return nil
@@ -143,7 +144,7 @@ func (s *session) replace(ctx context.Context, m *member, from origin) error {
 		})
 	})
 	if began {
-		s.foreign = append(s.foreign, m.projection.Name)
+		s.foreign = append(s.foreign, m.Name)
 	}
 	return err
 }
@@ -153,12 +154,12 @@ func (s *session) replace(ctx context.Context, m *member, from origin) error {
 func (s *session) beginReplacement(ctx context.Context, tx pgx.Tx, m *member) (began bool, err error) {
 	disowned, err := tx.Exec(ctx, `
 		update feed.checkpoints set epoch = $4, holder = null, lease_until = '-infinity'
-		where `+thisGeneration+` and epoch <> $4`, m.projection.Name, m.projection.Version, m.number, noEpoch)
+		where `+thisGeneration+` and epoch <> $4`, m.Name, m.Version, m.Number, noEpoch)
 	if err != nil {
 		return false, err
 	}
-	_, err = oneGeneration(ctx, tx, "name = $1 and version = $2 and promote and not live", m.projection.Name,
-		m.projection.Version)
+	_, err = oneGeneration(ctx, tx, "name = $1 and version = $2 and promote and not live", m.Name,
+		m.Version)
 	if disowned.RowsAffected() == 0 && !errors.Is(err, pgx.ErrNoRows) {
 		return false, err
 	}
@@ -186,7 +187,7 @@ func (p *Projector) clearPast(id GenerationID) {
 
 // lookAgainSoon ends a session with a generation that seems to be past the log's head.
 func (s *session) lookAgainSoon(ctx context.Context) {
-	if s.lookAgain && pause(ctx, s.checkpoints.lease/3) == nil {
+	if s.lookAgain && pause.For(ctx, s.checkpoints.lease/3) == nil {
 		s.end(errChanged)
 	}
 }

@@ -13,18 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/events/eventlog"
-	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
+	"github.com/recital-tts/recital/internal/events/eventlog/esdb/esdbtest"
 	"github.com/recital-tts/recital/internal/events/eventnode/nodetest"
 	"github.com/recital-tts/recital/internal/events/logcopy"
 )
-
-func openLog(t *testing.T) eventlog.Log {
-	t.Helper()
-	log, err := esdb.Open(esdb.Config{Socket: nodetest.Start(t)})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, log.Close()) })
-	return log
-}
 
 func proposed(n int) []eventlog.Proposed {
 	events := make([]eventlog.Proposed, n)
@@ -47,7 +39,7 @@ func appended(t *testing.T, log eventlog.Log, stream string, expected eventlog.R
 // size.
 func filled(t *testing.T) eventlog.Log {
 	t.Helper()
-	log := openLog(t)
+	log := esdbtest.Open(t, nodetest.Start(t))
 	appended(t, log, "run-1", eventlog.NoStream, proposed(700)...)
 	for turn := range 20 {
 		for stream := range 3 {
@@ -109,7 +101,7 @@ func TestReadingALogFromAndTo(t *testing.T) {
 }
 
 func TestACopyHasTheSameEventsInTheSameOrder(t *testing.T) {
-	from, to := filled(t), openLog(t)
+	from, to := filled(t), esdbtest.Open(t, nodetest.Start(t))
 	var copied uint64
 	var last eventlog.Position
 	require.NoError(t, logcopy.Append(t.Context(), to, source(from),
@@ -129,7 +121,7 @@ func TestACopyHasTheSameEventsInTheSameOrder(t *testing.T) {
 }
 
 func TestAnInterruptedCopyIsResumed(t *testing.T) {
-	from, to := filled(t), openLog(t)
+	from, to := filled(t), esdbtest.Open(t, nodetest.Start(t))
 	interrupted := errors.New("interrupted")
 	for _, stop := range []int{0, 1, 300, 701, 765} { // events that arrive before the source fails
 		broken := func(yield func(eventlog.Recorded, error) bool) {
@@ -167,7 +159,7 @@ func TestALogWithOtherEventsIsRefused(t *testing.T) {
 		return eventlog.Proposed{ID: e.ID, Type: e.Type, Data: e.Data, Metadata: e.Metadata, Binary: e.Binary}
 	}
 	t.Run("at the start", func(t *testing.T) {
-		to := openLog(t)
+		to := esdbtest.Open(t, nodetest.Start(t))
 		appended(t, to, "other", eventlog.NoStream, proposed(1)...)
 		foreign := refused(t, to)
 		require.Equal(t, "other", foreign.Found.Stream)
@@ -175,14 +167,14 @@ func TestALogWithOtherEventsIsRefused(t *testing.T) {
 		require.ErrorContains(t, foreign, `event 0 of stream "other"`)
 	})
 	t.Run("with other data", func(t *testing.T) {
-		to := openLog(t)
+		to := esdbtest.Open(t, nodetest.Start(t))
 		other := asIs(events[1])
 		other.Data = slices.Concat(other.Data, []byte(" "))
 		appended(t, to, events[0].Stream, eventlog.NoStream, asIs(events[0]), other)
 		require.Equal(t, events[1].ID, refused(t, to).Found.ID)
 	})
 	t.Run("after the last", func(t *testing.T) {
-		to := openLog(t)
+		to := esdbtest.Open(t, nodetest.Start(t))
 		require.NoError(t, logcopy.Append(t.Context(), to, source(from), nil))
 		appended(t, to, "other", eventlog.NoStream, proposed(1)...)
 		require.Nil(t, refused(t, to).Wanted)
@@ -190,7 +182,7 @@ func TestALogWithOtherEventsIsRefused(t *testing.T) {
 }
 
 func TestComparingFindsMissingEvents(t *testing.T) {
-	from, to := filled(t), openLog(t)
+	from, to := filled(t), esdbtest.Open(t, nodetest.Start(t))
 	first := func(n int) iter.Seq2[eventlog.Recorded, error] {
 		return func(yield func(eventlog.Recorded, error) bool) {
 			for i, event := range all(t, from)[:n] {

@@ -96,28 +96,10 @@ func Follow(ctx context.Context, log eventlog.Log, after eventlog.Position) iter
 // Append. Errors: a ForeignError, and errors of events and of the log.
 func Compare(ctx context.Context, log eventlog.Log, events iter.Seq2[eventlog.Recorded, error],
 	progress func(same uint64, last eventlog.Position)) error {
-	present, stop := iter.Pull2(Read(ctx, log, eventlog.Start(), eventlog.Start()))
-	defer stop()
 	c := copying{ctx: ctx, log: log, progress: progress}
-	for event, err := range events {
-		if err != nil {
-			return err
-		}
-		there, err := c.compare(present, event)
-		if err != nil {
-			return err
-		}
-		if !there {
-			return fmt.Errorf("the copy lacks %s", name(event))
-		}
-	}
-	if found, err, more := present(); more {
-		if err != nil {
-			return err
-		}
-		return &ForeignError{Found: found}
-	}
-	return nil
+	return c.run(events, func(missing eventlog.Recorded) error {
+		return fmt.Errorf("the copy lacks %s", name(missing))
+	})
 }
 
 // The limits of a batch, which is one append. They are well below any event store's.
@@ -134,23 +116,35 @@ const (
 // errors of events and of the log.
 func Append(ctx context.Context, log eventlog.Log, events iter.Seq2[eventlog.Recorded, error],
 	progress func(copied uint64, last eventlog.Position)) error {
-	present, stop := iter.Pull2(Read(ctx, log, eventlog.Start(), eventlog.Start()))
-	defer stop()
 	c := copying{ctx: ctx, log: log, progress: progress}
+	return c.run(events, c.add)
+}
+
+// copying is a copy in progress.
+type copying struct {
+	ctx      context.Context
+	log      eventlog.Log
+	progress func(uint64, eventlog.Position)
+	copied   uint64
+	batch    []eventlog.Proposed
+	size     int
+	last     eventlog.Recorded // of the batch
+}
+
+// run compares the events with those of the log, and passes the ones after its end to missing.
+func (c *copying) run(events iter.Seq2[eventlog.Recorded, error], missing func(eventlog.Recorded) error) error {
+	present, stop := iter.Pull2(Read(c.ctx, c.log, eventlog.Start(), eventlog.Start()))
+	defer stop()
 	comparing := true
 	for event, err := range events {
+		if err == nil && comparing {
+			comparing, err = c.compare(present, event)
+		}
+		if err == nil && !comparing {
+			err = missing(event)
+		}
 		if err != nil {
 			return err
-		}
-		if comparing {
-			if comparing, err = c.compare(present, event); err != nil {
-				return err
-			}
-		}
-		if !comparing {
-			if err := c.add(event); err != nil {
-				return err
-			}
 		}
 	}
 	if err := c.flush(); err != nil {
@@ -163,17 +157,6 @@ func Append(ctx context.Context, log eventlog.Log, events iter.Seq2[eventlog.Rec
 		return &ForeignError{Found: found}
 	}
 	return nil
-}
-
-// copying is a copy in progress.
-type copying struct {
-	ctx      context.Context
-	log      eventlog.Log
-	progress func(uint64, eventlog.Position)
-	copied   uint64
-	batch    []eventlog.Proposed
-	size     int
-	last     eventlog.Recorded // of the batch
 }
 
 // compare compares the log's next event with the wanted one. It returns false if the log has no more events.

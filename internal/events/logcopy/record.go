@@ -184,14 +184,13 @@ func (r *Reader) end(last *record) error {
 func (r *Reader) record() (*record, error) {
 	var next record
 	err := protodelim.UnmarshalOptions{MaxSize: maxRecord}.UnmarshalFrom(r.from, &next)
-	var large *protodelim.SizeTooLargeError
-	var broken *readError
+	broken, unreadable := errors.AsType[*readError](err)
 	switch {
 	case err == nil:
 		return &next, nil
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, fmt.Errorf("%w after position %s", ErrCut, r.last)
-	case errors.As(err, &large), !errors.As(err, &broken):
+	case !unreadable:
 		return nil, fmt.Errorf("%w after position %s", ErrDamaged, r.last)
 	default:
 		return nil, fmt.Errorf("reading a copy of the log: %w", broken.err)

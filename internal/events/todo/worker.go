@@ -16,6 +16,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/process/panics"
+	"github.com/recital-tts/recital/internal/process/pause"
 )
 
 // minSleep limits how often a worker with many notifications reads its list.
@@ -161,7 +162,7 @@ func (w *Worker) until(next time.Time, overdue time.Duration) time.Duration {
 // sleep waits, at most until the worker is notified or an attempt ends.
 func (w *Worker) sleep(ctx context.Context, wait time.Duration) {
 	over := time.After(max(wait, minSleep))
-	if !pause(ctx, minSleep) {
+	if pause.For(ctx, minSleep) != nil {
 		return
 	}
 	select {
@@ -183,7 +184,7 @@ func (w *Worker) pause(ctx context.Context, cause error) {
 	w.config.Logger.Log(ctx, levelOf(w.paused), "a to-do list cannot be worked off now, trying again",
 		"process", w.config.Process.Name, "after", wait, "error", cause)
 	w.paused = true
-	pause(ctx, wait)
+	_ = pause.For(ctx, wait) // Run notices the end
 }
 
 // levelOf returns the log level of a failure. Repeated failures have a lower one.
@@ -192,16 +193,6 @@ func levelOf(again bool) slog.Level {
 		return slog.LevelDebug
 	}
 	return slog.LevelWarn
-}
-
-// pause waits, and returns false if ctx ends first.
-func pause(ctx context.Context, wait time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(wait):
-		return true
-	}
 }
 
 // Notifier wakes workers when the read models of their lists have changed. The zero value is ready to use.

@@ -50,7 +50,10 @@ type Access struct {
 }
 
 // Project is a project on the platform.
-type Project struct{ ID, Name string }
+type Project struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
 
 // Variable is an environment variable of a project.
 type Variable struct {

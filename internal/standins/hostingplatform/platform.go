@@ -36,7 +36,6 @@ type Platform struct {
 
 	mu            sync.Mutex
 	installations []*Installation
-	faults        []Fault
 	numbers       int
 }
 
@@ -63,14 +62,6 @@ type Variable struct {
 	Type    string   `json:"type"`
 	Target  []string `json:"target"`
 	Comment string   `json:"comment"`
-}
-
-// Fault makes a request of a method fail. With Done it takes effect nevertheless.
-type Fault struct {
-	Method     string // "" for any
-	Status     int    // 0: the connection is cut
-	RetryAfter int    // seconds; 0: the response has no such header
-	Done       bool
 }
 
 // Open starts a platform. Close must follow.
@@ -129,20 +120,6 @@ func (p *Platform) Uninstall(config string) {
 	}
 }
 
-// Fail makes the next requests fail, one for each fault.
-func (p *Platform) Fail(faults ...Fault) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.faults = append(p.faults, faults...)
-}
-
-// Mend removes all faults.
-func (p *Platform) Mend() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.faults = nil
-}
-
 // Variables returns the variables that are set in the projects of an installation, by the name of their project.
 func (p *Platform) Variables(config string) map[string][]Variable {
 	p.mu.Lock()
@@ -171,63 +148,23 @@ func (p *Platform) handler() http.Handler {
 	mux.HandleFunc("GET /v10/projects/{project}/env", p.inProject(p.listVariables))
 	mux.HandleFunc("POST /v10/projects/{project}/env", p.inProject(p.setVariable))
 	mux.HandleFunc("DELETE /v9/projects/{project}/env/{id}", p.inProject(p.removeVariable))
-	api := p.failing(mux)
 	pages := http.NewServeMux()
-	pages.Handle("/", api)
+	pages.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		mux.ServeHTTP(w, r)
+	})
 	p.pages(pages)
 	return pages
 }
-
-// failing applies the faults.
-func (p *Platform) failing(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		fault, fails := p.fault(r.Method)
-		if !fails {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			next.ServeHTTP(w, r)
-			return
-		}
-		if fault.Done {
-			p.mu.Lock()
-			next.ServeHTTP(discarded{http.Header{}}, r)
-			p.mu.Unlock()
-		}
-		if fault.Status == 0 {
-			panic(http.ErrAbortHandler)
-		}
-		if fault.RetryAfter > 0 {
-			w.Header().Set("Retry-After", strconv.Itoa(fault.RetryAfter))
-		}
-		refuse(w, fault.Status, "fault")
-	})
-}
-
-func (p *Platform) fault(method string) (Fault, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	i := slices.IndexFunc(p.faults, func(f Fault) bool { return f.Method == "" || f.Method == method })
-	if i < 0 {
-		return Fault{}, false
-	}
-	fault := p.faults[i]
-	p.faults = slices.Delete(p.faults, i, i+1)
-	return fault, true
-}
-
-// discarded is a response that is not sent.
-type discarded struct{ header http.Header }
-
-func (d discarded) Header() http.Header          { return d.header }
-func (discarded) Write(data []byte) (int, error) { return len(data), nil }
-func (discarded) WriteHeader(int)                {}
 
 func answer(w http.ResponseWriter, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(value) // an error means that the client has gone
 }
 
-func refuse(w http.ResponseWriter, status int, code string) {
+// Refuse answers with an error of the API.
+func Refuse(w http.ResponseWriter, status int, code string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]string{
@@ -237,13 +174,13 @@ func refuse(w http.ResponseWriter, status int, code string) {
 
 func (p *Platform) exchange(w http.ResponseWriter, r *http.Request) {
 	if r.PostFormValue("client_id") != p.conf.ClientID || r.PostFormValue("client_secret") != p.conf.ClientSecret {
-		refuse(w, http.StatusUnauthorized, "invalid_client")
+		Refuse(w, http.StatusUnauthorized, "invalid_client")
 		return
 	}
 	code := r.PostFormValue("code")
 	i := slices.IndexFunc(p.installations, func(i *Installation) bool { return code != "" && i.code == code })
 	if i < 0 {
-		refuse(w, http.StatusBadRequest, "invalid_grant")
+		Refuse(w, http.StatusBadRequest, "invalid_grant")
 		return
 	}
 	found := p.installations[i]
@@ -263,7 +200,7 @@ func (p *Platform) authorized(serve func(http.ResponseWriter, *http.Request, *In
 		token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 		i := slices.IndexFunc(p.installations, func(i *Installation) bool { return token != "" && i.token == token })
 		if i < 0 || p.installations[i].Team != r.URL.Query().Get("teamId") {
-			refuse(w, http.StatusForbidden, "forbidden")
+			Refuse(w, http.StatusForbidden, "forbidden")
 			return
 		}
 		serve(w, r, p.installations[i])
@@ -276,7 +213,7 @@ func (p *Platform) inProject(serve func(http.ResponseWriter, *http.Request, *Pro
 		name := r.PathValue("project")
 		at := slices.IndexFunc(i.Projects, func(p *Project) bool { return p.ID == name || p.Name == name })
 		if at < 0 {
-			refuse(w, http.StatusNotFound, "not_found")
+			Refuse(w, http.StatusNotFound, "not_found")
 			return
 		}
 		serve(w, r, i.Projects[at])
@@ -319,7 +256,7 @@ func (p *Platform) listVariables(w http.ResponseWriter, _ *http.Request, project
 func (p *Platform) setVariable(w http.ResponseWriter, r *http.Request, project *Project) {
 	var v Variable
 	if json.NewDecoder(r.Body).Decode(&v) != nil || v.Key == "" || v.Type == "" || len(v.Target) == 0 {
-		refuse(w, http.StatusBadRequest, "bad_request")
+		Refuse(w, http.StatusBadRequest, "bad_request")
 		return
 	}
 	at := slices.IndexFunc(project.Variables, func(old Variable) bool { return old.Key == v.Key })
@@ -328,7 +265,7 @@ func (p *Platform) setVariable(w http.ResponseWriter, r *http.Request, project *
 		v.ID = p.id("env")
 		project.Variables = append(project.Variables, v)
 	case r.URL.Query().Get("upsert") != "true":
-		refuse(w, http.StatusBadRequest, "ENV_CONFLICT")
+		Refuse(w, http.StatusBadRequest, "ENV_CONFLICT")
 		return
 	default:
 		v.ID = project.Variables[at].ID
@@ -342,7 +279,7 @@ func (p *Platform) removeVariable(w http.ResponseWriter, r *http.Request, projec
 	id, before := r.PathValue("id"), len(project.Variables)
 	project.Variables = slices.DeleteFunc(project.Variables, func(v Variable) bool { return v.ID == id })
 	if len(project.Variables) == before {
-		refuse(w, http.StatusNotFound, "not_found")
+		Refuse(w, http.StatusNotFound, "not_found")
 		return
 	}
 	answer(w, map[string]any{})

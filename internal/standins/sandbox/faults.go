@@ -34,13 +34,6 @@ type Fault struct {
 	Delay     standins.Span `json:"delay"`     // see Do
 }
 
-func (f Fault) check() error {
-	if !slices.Contains([]string{FaultFail, FaultLimit, FaultCut, FaultHang, FaultDelay, FaultRefuse}, f.Do) {
-		return fmt.Errorf("there is no fault %q", f.Do)
-	}
-	return nil
-}
-
 func (f Fault) affects(r *http.Request) bool {
 	return f.Times > 0 && (f.Method == "" || f.Method == r.Method) && strings.HasPrefix(r.URL.Path, f.Path)
 }
@@ -121,8 +114,8 @@ func (f *faults) failsNext(customer string) bool {
 // Faults replaces all faults.
 func (s *Sandbox) Faults(all ...Fault) error {
 	for _, f := range all {
-		if err := f.check(); err != nil {
-			return err
+		if !slices.Contains([]string{FaultFail, FaultLimit, FaultCut, FaultHang, FaultDelay, FaultRefuse}, f.Do) {
+			return fmt.Errorf("there is no fault %q", f.Do)
 		}
 	}
 	s.faults.set(slices.Clone(all))
@@ -169,18 +162,15 @@ func errSpoiled() error {
 func wait(r *http.Request, stopped <-chan struct{}, d time.Duration) bool {
 	var over <-chan time.Time
 	if d > 0 {
-		timer := time.NewTimer(d)
-		defer timer.Stop()
-		over = timer.C
+		over = time.After(d)
 	}
 	select {
 	case <-over:
 		return true
 	case <-r.Context().Done():
-		return false
 	case <-stopped:
-		return false
 	}
+	return false
 }
 
 const clockSetting = "clock"

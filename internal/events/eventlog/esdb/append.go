@@ -50,10 +50,8 @@ func (c *Client) append(
 		// This attempt wrote nothing; the outcome of an earlier one is unknown.
 		return eventlog.Appended{}, fmt.Errorf("appending to stream %s: %w: %w", stream, eventlog.ErrUnavailable,
 			refused(err))
-	case isRefusal(err):
-		return eventlog.Appended{}, fmt.Errorf("appending to stream %s: %w", stream, refused(err))
 	default:
-		return eventlog.Appended{}, fmt.Errorf("appending to stream %s: %w", stream, err)
+		return eventlog.Appended{}, fmt.Errorf("appending to stream %s: %w", stream, explained(err))
 	}
 }
 

@@ -8,10 +8,11 @@ import (
 
 	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
 	"github.com/cenkalti/backoff/v5"
-	"github.com/sony/gobreaker/v2"
 	"google.golang.org/grpc/metadata"
 
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/process/pause"
+	"github.com/recital-tts/recital/internal/providers/circuit"
 )
 
 var (
@@ -42,7 +43,7 @@ type tries struct {
 func repeat[T any](ctx context.Context, c *Client, does effect, op operation[T]) (T, tries, error) {
 	var none T
 	var t tries
-	pause := c.newBackOff()
+	pauses := c.newBackOff()
 	for {
 		result, err := try(ctx, c, does, &t, c.ordinary(), op)
 		switch {
@@ -57,7 +58,7 @@ func repeat[T any](ctx context.Context, c *Client, does effect, op operation[T])
 		case !t.open && c.outage.lasted() > c.conf.Patience:
 			return none, t, c.unavailable()
 		}
-		if !sleep(ctx, pause.NextBackOff()) {
+		if pause.For(ctx, pauses.NextBackOff()) != nil {
 			return none, t, ended(ctx, t)
 		}
 	}
@@ -92,11 +93,15 @@ func try[T any](ctx context.Context, c *Client, does effect, t *tries, a attempt
 	}
 	t.open = t.open || does == writes && !isUnsent(err)
 	if ctx.Err() != nil { // a caller that gives up does not indicate an outage
-		report(ctx.Err())
+		report(circuit.ErrNoSign)
 		return none, ctx.Err()
 	}
 	t.failed = true
-	report(err)
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errClosed) {
+		report(circuit.ErrNoSign)
+	} else {
+		report(err)
+	}
 	c.outage.begin(min(time.Since(began), a.timeout)) // the timeout is the limit even if this process was suspended
 	return none, err
 }
@@ -171,18 +176,11 @@ func onConnection[T any](ctx context.Context, c *Client, a attempt, op operation
 	} else {
 		conn.retire()
 	}
-	if !conn.blame() {
-		return none, &echo{err}
+	if !conn.blame() { // a connection that fails counts once, however many calls it interrupts
+		return none, fmt.Errorf("%w: %w", circuit.ErrNoSign, err)
 	}
 	return none, err
 }
-
-// echo is a connection's failure that another call has already reported to the breaker. A connection that fails counts
-// once, however many calls it interrupts.
-type echo struct{ err error }
-
-func (e *echo) Error() string { return e.err.Error() }
-func (e *echo) Unwrap() error { return e.err }
 
 // forLeader makes a node that is not the leader of its cluster refuse the call, instead of answering from a copy that
 // may be stale. The library should send this header itself, but puts it into gRPC's incoming metadata.
@@ -215,36 +213,4 @@ func (c *Client) newBackOff() *backoff.ExponentialBackOff {
 		Multiplier:          2,
 		MaxInterval:         c.conf.MaxBackOff,
 	}
-}
-
-// sleep returns false if ctx ends first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-// failuresToOpen is the number of consecutive failures that open the breaker.
-const failuresToOpen = 5
-
-func newBreaker(conf Config) *gobreaker.TwoStepCircuitBreaker[any] {
-	return gobreaker.NewTwoStepCircuitBreaker[any](gobreaker.Settings{
-		Name:        "event store",
-		MaxRequests: 1,
-		Timeout:     conf.BreakerPause,
-		ReadyToTrip: func(counts gobreaker.Counts) bool { return counts.ConsecutiveFailures >= failuresToOpen },
-		IsExcluded: func(err error) bool {
-			var again *echo
-			return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
-				errors.Is(err, errClosed) || errors.As(err, &again)
-		},
-		OnStateChange: func(_ string, from, to gobreaker.State) {
-			if from == gobreaker.StateClosed || to == gobreaker.StateClosed { // not the attempts in between
-				conf.Logger.Warn("the circuit to the event store changed", "state", to.String())
-			}
-		},
-	})
 }

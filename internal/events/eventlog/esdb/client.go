@@ -18,16 +18,16 @@ import (
 	"time"
 
 	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
-	"github.com/sony/gobreaker/v2"
 
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/providers/circuit"
 )
 
 // Client is an eventlog.Log. It is safe for concurrent use and survives outages of the event store.
 type Client struct {
 	conf       Config
 	supervisor *supervisor
-	breaker    *gobreaker.TwoStepCircuitBreaker[any]
+	breaker    *circuit.Breaker
 	slots      chan struct{}
 	outage     outage
 
@@ -52,7 +52,7 @@ func Open(conf Config) (*Client, error) {
 	c := &Client{
 		conf:       conf,
 		supervisor: &supervisor{conf: library, grace: conf.AttemptTimeout + 3*gossip, logger: conf.Logger},
-		breaker:    newBreaker(conf),
+		breaker:    circuit.New("the event store", conf.BreakerPause, conf.Logger),
 		slots:      make(chan struct{}, conf.MaxInFlight),
 
 		wantsLeader: conf.Socket == "",
@@ -67,7 +67,6 @@ func Open(conf Config) (*Client, error) {
 func (c *Client) Close() error {
 	c.close()
 	c.supervisor.close()
-	c.supervisor.wait()
 	return nil
 }
 

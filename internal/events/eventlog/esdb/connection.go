@@ -207,17 +207,10 @@ func (c *Client) beat() {
 			return
 		case <-ticker.C:
 			// The breaker and the outage record the result.
-			_, _ = try(c.closing, c, reads, &tries{}, attempt{c.conf.BeatTimeout, (*connection).abandon}, lastEvent)
+			abandoning := attempt{c.conf.BeatTimeout, (*connection).abandon}
+			_, _ = try(c.closing, c, reads, &tries{}, abandoning, readBackwards(es.End{}, 1))
 		}
 	}
-}
-
-func lastEvent(ctx context.Context, client *es.Client) (page, error) {
-	events, err := client.ReadAll(ctx, es.ReadAllOptions{Direction: es.Backwards, From: es.End{}}, 1)
-	if err != nil {
-		return page{}, err
-	}
-	return collect(events, 1)
 }
 
 // unavailable returns the error of a call that was not sent, with the reason if there is no connection.

@@ -18,16 +18,12 @@ import (
 // hasCode reports whether the chain of err contains a library error with one of the codes. The library's own FromError
 // only checks the outermost error.
 func hasCode(err error, wanted ...es.ErrorCode) bool {
-	var e *es.Error
-	if !errors.As(err, &e) {
-		return false
-	}
-	for _, code := range wanted {
-		if e.Code() == code {
-			return true
-		}
-	}
-	return false
+	e, found := errors.AsType[*es.Error](err)
+	return found && slices.Contains(wanted, e.Code())
+}
+
+func hasStatus(err error, wanted ...codes.Code) bool {
+	return slices.Contains(wanted, status.Code(err))
 }
 
 func isConflict(err error) bool { return hasCode(err, es.ErrorCodeWrongExpectedVersion) }
@@ -35,17 +31,10 @@ func isConflict(err error) bool { return hasCode(err, es.ErrorCodeWrongExpectedV
 // isRefusal reports whether the event store responded and wrote nothing. All other errors leave the outcome open,
 // including Aborted, with which EventStoreDB reports that a write was not confirmed in time.
 func isRefusal(err error) bool {
-	if isConflict(err) || isTooLarge(err) || isFull(err) ||
-		hasCode(err, es.ErrorCodeStreamDeleted, es.ErrorCodeResourceNotFound) {
-		return true
-	}
-	switch status.Code(err) {
-	case codes.InvalidArgument, codes.Unauthenticated, codes.PermissionDenied, codes.Unimplemented,
-		codes.FailedPrecondition, codes.OutOfRange, codes.NotFound, codes.AlreadyExists:
-		return true
-	default:
-		return false
-	}
+	return isConflict(err) || isTooLarge(err) || isFull(err) ||
+		hasCode(err, es.ErrorCodeStreamDeleted, es.ErrorCodeResourceNotFound) ||
+		hasStatus(err, codes.InvalidArgument, codes.Unauthenticated, codes.PermissionDenied, codes.Unimplemented,
+			codes.FailedPrecondition, codes.OutOfRange, codes.NotFound, codes.AlreadyExists)
 }
 
 // unsentTexts are parts of gRPC's error messages for calls that were never sent, from its last dial.
@@ -89,15 +78,8 @@ func isFull(err error) bool {
 
 // isBroken reports whether the connection must not be used any more. The caller has checked its own context before.
 func isBroken(err error) bool {
-	if hasCode(err, es.ErrorCodeConnectionClosed, es.ErrorCodeNotLeader) || errors.Is(err, errPanicked) {
-		return true
-	}
-	switch status.Code(err) {
-	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled:
-		return true
-	default:
-		return false
-	}
+	return hasCode(err, es.ErrorCodeConnectionClosed, es.ErrorCodeNotLeader) || errors.Is(err, errPanicked) ||
+		hasStatus(err, codes.Unavailable, codes.DeadlineExceeded, codes.Canceled)
 }
 
 // refused returns the error of a refusal. It omits the event store's own text, which may quote the request.

@@ -119,18 +119,22 @@ func (c *Client) Head(ctx context.Context) (eventlog.Position, error) {
 }
 
 func (c *Client) allPageBackwards(ctx context.Context, from es.AllPosition, size int) (page, error) {
-	options := es.ReadAllOptions{Direction: es.Backwards, From: from}
-	p, _, err := repeat(ctx, c, reads, func(ctx context.Context, client *es.Client) (page, error) {
-		events, err := client.ReadAll(ctx, options, uint64(size))
-		if err != nil {
-			return page{}, err
-		}
-		return collect(events, size)
-	})
+	p, _, err := repeat(ctx, c, reads, readBackwards(from, size))
 	if err != nil && isRefusal(err) {
 		return p, refusedAll(err)
 	}
 	return p, err
+}
+
+// readBackwards returns the operation that reads events before a position of the log, the latest first.
+func readBackwards(from es.AllPosition, size int) operation[page] {
+	return func(ctx context.Context, client *es.Client) (page, error) {
+		events, err := client.ReadAll(ctx, es.ReadAllOptions{Direction: es.Backwards, From: from}, uint64(size))
+		if err != nil {
+			return page{}, err
+		}
+		return collect(events, size)
+	}
 }
 
 // collect reads a page from the library and closes its gRPC stream.

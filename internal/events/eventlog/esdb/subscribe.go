@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/process/pause"
 )
 
 // deliveriesAhead is the number of deliveries that are buffered for a slow reader. gRPC's flow control holds back
@@ -75,7 +76,7 @@ func (s *subscription) run(ctx context.Context) error {
 	open, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(s.client.closing, cancel)()
-	pause := s.client.newBackOff()
+	pauses := s.client.newBackOff()
 	for {
 		before := s.after
 		err := s.follow(open)
@@ -93,9 +94,9 @@ func (s *subscription) run(ctx context.Context) error {
 			s.deliver(open, eventlog.Delivery{Kind: eventlog.KindInterrupted})
 		}
 		if s.after != before {
-			pause.Reset()
+			pauses.Reset()
 		}
-		sleep(open, pause.NextBackOff())
+		_ = pause.For(open, pauses.NextBackOff()) // follow notices the end
 	}
 }
 
@@ -181,10 +182,5 @@ func (s *subscription) deliver(ctx context.Context, d eventlog.Delivery) bool {
 
 // isForbidden reports whether a retry cannot succeed.
 func isForbidden(err error) bool {
-	switch status.Code(err) {
-	case codes.Unauthenticated, codes.PermissionDenied, codes.Unimplemented, codes.InvalidArgument:
-		return true
-	default:
-		return false
-	}
+	return hasStatus(err, codes.Unauthenticated, codes.PermissionDenied, codes.Unimplemented, codes.InvalidArgument)
 }

@@ -154,8 +154,9 @@ func (s *supervisor) spawn(f func()) bool {
 	return true
 }
 
-// close refuses further calls. Then wait waits for the running calls, whose contexts the caller has ended.
+// close refuses further calls, and waits for the running ones, whose contexts the caller has ended.
 func (s *supervisor) close() {
+	defer s.running.Wait()
 	s.mu.Lock()
 	s.closed = true
 	current := s.current
@@ -171,5 +172,3 @@ func (s *supervisor) close() {
 	default: // dial will retire the connection
 	}
 }
-
-func (s *supervisor) wait() { s.running.Wait() }

@@ -9,7 +9,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/recital-tts/recital/internal/events/eventlog"
-	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
 )
 
 func TestMain(m *testing.M) {
@@ -20,15 +19,6 @@ func TestMain(m *testing.M) {
 
 // patience bounds waits of tests; it only matters if a test fails.
 const patience = 60 * time.Second
-
-func openLog(t testing.TB, socket string) *esdb.Client {
-	t.Helper()
-	log, err := esdb.Open(esdb.Config{Socket: socket, MaxBackOff: 50 * time.Millisecond,
-		BreakerPause: 50 * time.Millisecond})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, log.Close()) })
-	return log
-}
 
 // These are the tests' events.
 type (

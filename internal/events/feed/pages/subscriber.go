@@ -13,6 +13,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/process/pause"
 )
 
 // TopicAll is the topic of all our events. Any other topic is the name of a stream.
@@ -123,10 +124,8 @@ func (s *subscription) run(ctx context.Context) {
 		}
 		s.config.Logger.WarnContext(ctx, "the subscription to the event log ended, subscribing again",
 			"topic", s.topic, "after", s.after.String(), "error", err)
-		select {
-		case <-ctx.Done():
+		if pause.For(ctx, resubscribeAfter) != nil {
 			return
-		case <-time.After(resubscribeAfter):
 		}
 	}
 }
@@ -179,10 +178,8 @@ func (s *subscription) deliver(ctx context.Context, page Page) error {
 		if acked || err != nil {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(s.config.ResendAfter):
+		if err := pause.For(ctx, s.config.ResendAfter); err != nil {
+			return err
 		}
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog/esdb/esdbtest"
 	"github.com/recital-tts/recital/internal/events/eventnode/nodetest"
 )
 
@@ -76,7 +77,7 @@ func (n *nodes) log(test string) eventlog.Log {
 	defer n.mu.Unlock()
 	name := path.Dir(test) // without the suite's id of the run
 	if n.logs[name] == nil {
-		n.logs[name] = openLog(n.t, nodetest.Start(n.t))
+		n.logs[name] = esdbtest.Open(n.t, nodetest.Start(n.t))
 	}
 	return n.logs[name]
 }
@@ -119,7 +120,7 @@ func TestASubscriptionOutlivesRestartsOfTheNode(t *testing.T) {
 	const count, publishers, topic = 3000, 20, "topic"
 	dir := nodetest.Dir(t)
 	node := nodetest.Open(t, dir)
-	log := openLog(t, nodetest.Socket(dir))
+	log := esdbtest.Open(t, nodetest.Socket(dir))
 	pub, sub := pubSub(t, log)
 	messages, err := sub.Subscribe(t.Context(), topic)
 	require.NoError(t, err)
@@ -160,7 +161,7 @@ func TestASubscriptionOutlivesRestartsOfTheNode(t *testing.T) {
 
 func TestAMessageCarriesItsEvents(t *testing.T) {
 	// given a log with three events
-	log, registry := openLog(t, nodetest.Start(t)), registry(t)
+	log, registry := esdbtest.Open(t, nodetest.Start(t)), registry(t)
 	write(t, log, opened{ID: "a", Label: "new"}, raised{ID: "a", By: 2}, closed{ID: "a"})
 
 	subscribe := func(limits Limits) (<-chan *message.Message, func()) {
@@ -207,7 +208,7 @@ func TestAMessageCarriesItsEvents(t *testing.T) {
 }
 
 func TestASubscriptionStartsAfterAPosition(t *testing.T) {
-	log := openLog(t, nodetest.Start(t))
+	log := esdbtest.Open(t, nodetest.Start(t))
 	at := write(t, log, closed{ID: "before"})
 	write(t, log, closed{ID: "after"})
 	s := NewSubscriber(Config{Log: log, After: at, Limits: Limits{Events: 1}})
@@ -254,7 +255,7 @@ func (b *broken) Deliveries() <-chan eventlog.Delivery { return b.deliveries }
 
 func TestAnEndedSubscriptionIsReplaced(t *testing.T) {
 	// given a log with subscriptions that end
-	log := openLog(t, nodetest.Start(t))
+	log := esdbtest.Open(t, nodetest.Start(t))
 	for i := range 8 {
 		write(t, log, closed{ID: fmt.Sprint(i)})
 	}

@@ -90,33 +90,20 @@ func (t Typed[R]) Index(name string, columns ...string) Typed[R] {
 }
 
 // Put inserts a row, or replaces the one with its key.
-func (t Typed[R]) Put(rows *Rows, row R) {
-	if changes, ok := hold(rows, t.Table, row); ok {
-		rows.put(changes)
-	}
-}
+func (t Typed[R]) Put(rows *Rows, row R) { hold(rows, t.Table, row, (*Rows).put) }
 
 // Delete removes the row with the given row's key, and ignores its other fields.
-func (t Typed[R]) Delete(rows *Rows, key R) {
-	if changes, ok := hold(rows, t.Table, key); ok {
-		rows.delete(changes)
-	}
-}
+func (t Typed[R]) Delete(rows *Rows, key R) { hold(rows, t.Table, key, (*Rows).delete) }
 
 // Sum adds the numbers of a row to those in the row with its key, or inserts it if there is none.
-func (t Typed[R]) Sum(rows *Rows, row R) {
-	if changes, ok := hold(rows, t.Table, row); ok {
-		rows.sum(changes)
-	}
-}
+func (t Typed[R]) Sum(rows *Rows, row R) { hold(rows, t.Table, row, (*Rows).sum) }
 
-// hold stores a row for reflection, without an allocation for each row.
-func hold[R any](rows *Rows, t *Table, row R) (*tableChanges, bool) {
-	changes, ok := rows.of(t)
-	if ok {
+// hold stores a row for reflection, without an allocation for each row, and passes it on.
+func hold[R any](rows *Rows, t *Table, row R, do func(*Rows, *tableChanges)) {
+	if changes, ok := rows.of(t); ok {
 		*changes.held.Addr().Interface().(*R) = row
+		do(rows, changes)
 	}
-	return changes, ok
 }
 
 // Fields are columns outside of the key that change together in a row. A row that does not exist stays missing.
@@ -140,14 +127,10 @@ func (t Typed[R]) Fields(names ...string) Fields[R] {
 
 // Set sets the columns, in the row with the given row's key, to the given row's values.
 func (f Fields[R]) Set(rows *Rows, row R) {
-	if changes, ok := hold(rows, f.table, row); ok {
-		rows.set(changes, f.columns)
-	}
+	hold(rows, f.table, row, func(rows *Rows, changes *tableChanges) { rows.set(changes, f.columns) })
 }
 
 // Add adds the given row's numbers to the columns, in the row with its key. NULL stays NULL.
 func (f Fields[R]) Add(rows *Rows, row R) {
-	if changes, ok := hold(rows, f.table, row); ok {
-		rows.add(changes, f.columns)
-	}
+	hold(rows, f.table, row, func(rows *Rows, changes *tableChanges) { rows.add(changes, f.columns) })
 }

@@ -19,6 +19,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/recital-tts/recital/internal/process/datafolder"
 	"github.com/recital-tts/recital/internal/providers/blobs"
 )
 
@@ -54,10 +55,7 @@ func Open(config Config) (*Store, error) {
 			return nil, fmt.Errorf("opening the blob folder: %w", err)
 		}
 	}
-	if err := syncFolder(s.dir); err != nil {
-		return nil, fmt.Errorf("opening the blob folder: %w", err)
-	}
-	if err := s.removeLeftovers(time.Now()); err != nil {
+	if err := errors.Join(datafolder.Sync(s.dir), s.removeLeftovers(time.Now())); err != nil {
 		return nil, fmt.Errorf("opening the blob folder: %w", err)
 	}
 	return s, nil
@@ -68,18 +66,11 @@ func Open(config Config) (*Store, error) {
 func (s *Store) removeLeftovers(now time.Time) error {
 	return eachEntry(context.Background(), filepath.Join(s.dir, incomingFolder), func(entry fs.DirEntry) error {
 		info, err := entry.Info()
+		if err == nil && (strings.HasPrefix(entry.Name(), s.instance+"-") || now.Sub(info.ModTime()) >= abandonedAfter) {
+			err = os.Remove(filepath.Join(s.dir, incomingFolder, entry.Name()))
+		}
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if !strings.HasPrefix(entry.Name(), s.instance+"-") && now.Sub(info.ModTime()) < abandonedAfter {
-			return nil
-		}
-		err = os.Remove(filepath.Join(s.dir, incomingFolder, entry.Name()))
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
+			return nil // removed meanwhile
 		}
 		return err
 	})
@@ -156,7 +147,7 @@ func (s *Store) Delete(ctx context.Context, address blobs.Address) error {
 		return nil
 	}
 	if err == nil {
-		err = syncFolder(filepath.Dir(path))
+		err = datafolder.Sync(filepath.Dir(path))
 	}
 	if err != nil {
 		return s.failed("deleting a blob", err)
@@ -176,8 +167,7 @@ func (s *Store) failed(doing string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s: %w", doing, blobs.ErrNotFound)
 	}
-	s.log.Error("the blob folder failed", "step", doing, "error", err)
-	return fmt.Errorf("%s: %w: %w", doing, blobs.ErrUnavailable, err)
+	return s.unavailable(doing, err)
 }
 
 // Put implements blobs.Store: it writes and flushes a temporary file, renames it, and flushes its folder.
@@ -226,7 +216,7 @@ func (s *Store) place(file *os.File, address blobs.Address) error {
 	if err != nil {
 		return errors.Join(err, os.Remove(file.Name()))
 	}
-	return syncFolder(filepath.Dir(path))
+	return datafolder.Sync(filepath.Dir(path))
 }
 
 // makeShard creates the folders of a blob, of its kind of owner and of its shard.
@@ -246,16 +236,7 @@ func makeFolder(path string) error {
 	if err != nil {
 		return err
 	}
-	return syncFolder(filepath.Dir(path))
-}
-
-// syncFolder makes the names in a folder durable.
-func syncFolder(path string) error {
-	folder, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
+	return datafolder.Sync(filepath.Dir(path))
 }
 
 // unavailable is failed for steps in which only the folder itself can be missing.

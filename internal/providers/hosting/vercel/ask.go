@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/recital-tts/recital/internal/process/pause"
 	"github.com/recital-tts/recital/internal/providers/circuit"
 	"github.com/recital-tts/recital/internal/providers/hosting"
 )
@@ -101,8 +102,8 @@ func (p *Platform) ask(ctx context.Context, q question, out any) error {
 			return err
 		}
 		report(nil)
-		var limited *hosting.LimitedError
-		if !errors.As(err, &limited) || limited.After > longestWait || try == tries || !sleep(ctx, limited.After) {
+		limited, found := errors.AsType[*hosting.LimitedError](err)
+		if !found || limited.After > longestWait || try == tries || !sleep(ctx, limited.After) {
 			return err
 		}
 	}
@@ -110,15 +111,8 @@ func (p *Platform) ask(ctx context.Context, q question, out any) error {
 
 // sleep sleeps, and returns false if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
-	if end, ends := ctx.Deadline(); ends && time.Until(end) <= d {
-		return false
-	}
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
-	}
+	end, ends := ctx.Deadline()
+	return (!ends || time.Until(end) > d) && pause.For(ctx, d) == nil
 }
 
 func (p *Platform) try(ctx context.Context, q question, out any) error {

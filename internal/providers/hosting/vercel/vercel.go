@@ -46,17 +46,12 @@ func (p *Platform) refusedCode(status int, code string) error {
 	return hosting.ErrUnavailable
 }
 
-type project struct {
-	ID   string `json:"id"`
-	Name string `json:"name"`
-}
-
 // Projects implements hosting.Platform.
 func (p *Platform) Projects(ctx context.Context, a hosting.Access) (all []hosting.Project, complete bool, err error) {
 	query := url.Values{"limit": {fmt.Sprint(pageSize)}}
 	for range maxPages {
 		var page struct {
-			Projects   []project `json:"projects"`
+			Projects   []hosting.Project `json:"projects"`
 			Pagination struct {
 				Next json.RawMessage `json:"next"` // a number, a string or null
 			} `json:"pagination"`
@@ -66,9 +61,7 @@ func (p *Platform) Projects(ctx context.Context, a hosting.Access) (all []hostin
 		}, &page); err != nil {
 			return nil, false, err
 		}
-		for _, one := range page.Projects {
-			all = append(all, hosting.Project(one))
-		}
+		all = append(all, page.Projects...)
 		next := strings.Trim(string(page.Pagination.Next), `"`)
 		if next == "" || next == "null" || len(page.Projects) == 0 {
 			return all, true, nil
@@ -80,7 +73,7 @@ func (p *Platform) Projects(ctx context.Context, a hosting.Access) (all []hostin
 
 // Project implements hosting.Platform.
 func (p *Platform) Project(ctx context.Context, a hosting.Access, idOrName string) (hosting.Project, error) {
-	var found project
+	var found hosting.Project
 	path, err := join("/v9/projects", idOrName)
 	if err != nil {
 		return hosting.Project{}, err
@@ -91,7 +84,7 @@ func (p *Platform) Project(ctx context.Context, a hosting.Access, idOrName strin
 	if found.ID == "" || found.Name == "" {
 		return hosting.Project{}, unreadable()
 	}
-	return hosting.Project(found), nil
+	return found, nil
 }
 
 // Variable implements hosting.Platform.

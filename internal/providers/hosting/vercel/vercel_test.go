@@ -17,6 +17,7 @@ import (
 	"github.com/recital-tts/recital/internal/providers/hosting"
 	"github.com/recital-tts/recital/internal/providers/hosting/vercel"
 	"github.com/recital-tts/recital/internal/standins/hostingplatform"
+	"github.com/recital-tts/recital/internal/standins/hostingplatform/platformtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -32,12 +33,9 @@ func open(t *testing.T, url string) *vercel.Platform {
 	return p
 }
 
-func newStandin(t *testing.T) *hostingplatform.Platform {
+func newStandin(t *testing.T) *platformtest.Platform {
 	t.Helper()
-	p, err := hostingplatform.Open(hostingplatform.Config{ClientID: "oac_1", ClientSecret: secret})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, p.Close()) })
-	return p
+	return platformtest.Open(t, hostingplatform.Config{ClientID: "oac_1", ClientSecret: secret})
 }
 
 func TestAVariableIsSetReplacedAndRemoved(t *testing.T) {

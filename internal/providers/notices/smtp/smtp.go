@@ -169,15 +169,14 @@ func kindOf(err error, delivered bool) error {
 	if err == nil || delivered {
 		return nil
 	}
-	failed := (&gomail.SendError{})
-	if !errors.As(err, &failed) {
+	failed, found := errors.AsType[*gomail.SendError](err)
+	if !found || failed.ErrorCode() < 500 {
 		return notices.ErrLater
 	}
-	switch isPermanent := failed.ErrorCode() >= 500; {
-	case failed.Reason == gomail.ErrSMTPMailFrom && isPermanent:
+	switch failed.Reason {
+	case gomail.ErrSMTPMailFrom:
 		return notices.ErrUnavailable
-	case failed.Reason == gomail.ErrSMTPRcptTo && isPermanent, failed.Reason == gomail.ErrSMTPData && isPermanent,
-		failed.Reason == gomail.ErrSMTPDataClose && isPermanent:
+	case gomail.ErrSMTPRcptTo, gomail.ErrSMTPData, gomail.ErrSMTPDataClose:
 		return notices.ErrRefused
 	}
 	return notices.ErrLater

@@ -46,14 +46,12 @@ func (r *refusal) Error() string {
 	if r.status != 0 {
 		more = append(more, fmt.Sprint("status ", r.status))
 	}
-	if r.code != "" {
-		more = append(more, "code "+r.code)
-	}
-	if r.permission != "" {
-		more = append(more, "the key lacks the permission "+r.permission)
-	}
-	if r.request != "" {
-		more = append(more, "request "+r.request)
+	for _, detail := range []struct{ name, value string }{
+		{"code ", r.code}, {"the key lacks the permission ", r.permission}, {"request ", r.request},
+	} {
+		if detail.value != "" {
+			more = append(more, detail.name+detail.value)
+		}
 	}
 	if len(more) == 0 {
 		return what
@@ -87,13 +85,10 @@ var errNotRead = errors.New("its answer could not be read")
 
 // understand returns the error of package payments for one of the library.
 func understand(ctx context.Context, err error) error {
-	var known *refusal
 	var answer *stripe.Error
 	var transport *url.Error
 	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &known):
+	case err == nil, errors.As(err, new(*refusal)):
 		return err
 	case errors.As(err, &answer):
 		return refused(answer)
@@ -144,15 +139,15 @@ func kindOf(answer *stripe.Error) error {
 
 // isLimited reports whether the provider refused a request because of too many.
 func isLimited(err error) bool {
-	var r *refusal
-	return errors.As(err, &r) && r.status == http.StatusTooManyRequests
+	r, found := errors.AsType[*refusal](err)
+	return found && r.status == http.StatusTooManyRequests
 }
 
 // isDoubtful reports whether a change may have been made although the provider refused it or failed, and whether a
 // repetition with the same key would only return the same failure.
 func isDoubtful(err error) (doubtful, replayed bool) {
-	var r *refusal
-	if !errors.As(err, &r) {
+	r, found := errors.AsType[*refusal](err)
+	if !found {
 		return false, false
 	}
 	failed := r.status >= http.StatusInternalServerError

@@ -300,12 +300,9 @@ func (g *Gateway) createPrice(wanted payments.Price, product *Step) func(context
 }
 
 func hasMetadata(there, wanted payments.Price) bool {
-	for key := range maps.Keys(wanted.Metadata) {
-		if there.Metadata[key] != wanted.Metadata[key] {
-			return false
-		}
-	}
-	return true
+	merged := maps.Clone(there.Metadata)
+	maps.Copy(merged, wanted.Metadata)
+	return maps.Equal(merged, there.Metadata)
 }
 
 // describe returns a price for people.

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+
+	"github.com/recital-tts/recital/internal/process/pause"
 )
 
 // patience bounds the wait of a request for the rate limit, if its context does not.
@@ -36,9 +38,9 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		if err != nil || response.StatusCode != http.StatusTooManyRequests {
 			return response, err
 		}
-		pause := max(retryAfter(response.Header), pauses.NextBackOff())
-		if time.Now().Add(pause).After(ends) || !sleep(r.Context(), pause) {
-			return refuse(r, pause, response.Header), nil
+		after := max(retryAfter(response.Header), pauses.NextBackOff())
+		if time.Now().Add(after).After(ends) || pause.For(r.Context(), after) != nil {
+			return refuse(r, after, response.Header), nil
 		}
 		if r, err = again(r); err != nil {
 			return nil, err
@@ -113,16 +115,4 @@ func retryAfter(header http.Header) time.Duration {
 		return 0
 	}
 	return time.Duration(max(seconds, 0)) * time.Second
-}
-
-// sleep sleeps, and returns false if the context ends first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

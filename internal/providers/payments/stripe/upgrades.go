@@ -86,8 +86,8 @@ func (g *Gateway) PreviewPrice(ctx context.Context, subscription, price string) 
 
 // asksOwner reports whether a payment was declined because the card's owner has to confirm it.
 func asksOwner(err error) bool {
-	var r *refusal
-	return errors.As(err, &r) && (r.code == "subscription_payment_intent_requires_action" ||
+	r, found := errors.AsType[*refusal](err)
+	return found && (r.code == "subscription_payment_intent_requires_action" ||
 		r.code == string(stripe.ErrorCodeAuthenticationRequired))
 }
 

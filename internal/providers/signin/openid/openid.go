@@ -151,8 +151,7 @@ func exchangeFailure(err error) error {
 }
 
 func isNetwork(err error) bool {
-	var network net.Error
-	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &network)
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, new(net.Error))
 }
 
 // verify returns the ID token, after verifying that the provider issued it for this client and this sign-in. go-oidc
