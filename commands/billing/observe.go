@@ -111,7 +111,25 @@ func (b *Billing) lookBy(
 	if sealer.err != nil {
 		return seen, sealer.err
 	}
-	return seen, errors.Join(b.alertUnpaid(ctx, seen, s), b.alertLost(ctx, seen, s), b.alertSecond(ctx, seen, s))
+	return seen, b.raiseAlerts(ctx, seen, s)
+}
+
+// raiseAlerts raises the alerts of a look. It is called before the look is recorded, so that a crash cannot lose them.
+func (b *Billing) raiseAlerts(ctx context.Context, seen subscription.Observe, s subscription.State) error {
+	events, err := seen.Decide(s)
+	after := s
+	for _, event := range events {
+		after = subscription.Evolve(after, event)
+		switch e := event.(type) {
+		case subscription.PaymentFailed:
+			err = errors.Join(err, b.alertUnpaid(ctx, seen, e))
+		case subscription.InvoiceDisputed:
+			if e.Dispute == subscription.DisputeLost {
+				err = errors.Join(err, b.alertLost(ctx, e))
+			}
+		}
+	}
+	return errors.Join(err, b.alertSecond(ctx, seen.At, s, after))
 }
 
 // unread returns the error of a failed look. If the provider does not know an object that it created, it is the wrong
