@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -63,15 +62,10 @@ func (s *world) benchmarkOrder(b *testing.B, n int64, by, order string) {
 		ours["filtered"] = append(ours["filtered"], slowest)
 	}
 	for name := range pages {
-		benchtest.Compare(b, "ms-"+name, median(ours[name]), median(bare[name]))
+		benchtest.Compare(b, "ms-"+name, benchtest.Median(ours[name]), benchtest.Median(bare[name]))
 	}
-	b.ReportMetric(median(ours["filtered"]), "ms-filtered")
+	b.ReportMetric(benchtest.Median(ours["filtered"]), "ms-filtered")
 	benchtest.Finish(b)
-}
-
-func median(figures []float64) float64 {
-	slices.Sort(figures)
-	return figures[len(figures)/2]
 }
 
 func (s *world) timeList(b *testing.B, by, order string, page int64, filter string) float64 {
