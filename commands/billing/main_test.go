@@ -76,8 +76,7 @@ func newWorld(t testing.TB) *world {
 		URL: &address, HTTPClient: &http.Client{Transport: transport}, LeveledLogger: &api.LeveledLogger{},
 	})))
 	s.Billing = s.instance(s.Log, s.gateway(address), "")
-	_, err := s.ObserveCatalogue(t.Context())
-	require.NoError(t, err)
+	s.Must(s.ObserveCatalogue(t.Context()))
 	return s
 }
 

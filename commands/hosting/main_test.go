@@ -68,8 +68,7 @@ func (w *world) connected(projects ...string) (id, config string) {
 	w.T.Helper()
 	id = w.Open("free")
 	config, code := w.platform.Install("team_1", projects...)
-	_, err := w.Projects(w.T.Context(), id, config, code, origin)
-	require.NoError(w.T, err)
+	w.Must(w.Projects(w.T.Context(), id, config, code, origin))
 	return id, config
 }
 
@@ -184,6 +183,5 @@ func (p mortalPlatform) RemoveVariable(ctx context.Context, a platform.Access, p
 // complete executes the to-do, once no request can still be running.
 func (w *world) complete(t require.TestingT, id string) {
 	w.Clock.Advance(hosting.Patience)
-	_, err := w.Complete(w.T.Context(), hosting.Stream(id), uuid.New())
-	require.NoError(t, err)
+	w.Must(w.Complete(w.T.Context(), hosting.Stream(id), uuid.New()))
 }
