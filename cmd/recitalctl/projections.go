@@ -105,7 +105,8 @@ refused if that generation is behind or was retired.`
 // Run rolls back.
 func (c *rollbackProjection) Run(ctx context.Context, admin *client, to terminal) error {
 	command := map[string]string{"name": c.Name}
-	live, err := post[adminapi.GenerationsReply](ctx, admin, "rolling back "+c.Name, "/admin/projections/rollback", command)
+	const address = "/admin/projections/rollback"
+	live, err := post[adminapi.GenerationsReply](ctx, admin, "rolling back "+c.Name, address, command)
 	return showLive(c.Format, to, live, err)
 }
 

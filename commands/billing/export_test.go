@@ -9,6 +9,5 @@ import (
 
 // Refresh records the provider's current state of an account, like a notice of it.
 func (b *Billing) Refresh(ctx context.Context, account string) (eventlog.Position, error) {
-	_, position, err := b.refresh(ctx, account, journal.System())
-	return position, err
+	return b.refresh(ctx, account, journal.System())
 }

@@ -111,7 +111,7 @@ func (b *Billing) follow(
 			return &todo.NotYetError{After: requestPatience}
 		}
 		defer release()
-		_, _, err := b.refresh(ctx, account, origin)
+		_, err := b.refresh(ctx, account, origin)
 		return err
 	})
 }

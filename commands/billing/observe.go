@@ -28,9 +28,7 @@ func (b *Billing) observe(
 
 // refresh observes an account. If a confirmed upgrade replaces a scheduled change, it drops that change at the
 // provider. After a failure the next look does so.
-func (b *Billing) refresh(
-	ctx context.Context, account string, origin journal.Origin,
-) (subscription.State, eventlog.Position, error) {
+func (b *Billing) refresh(ctx context.Context, account string, origin journal.Origin) (eventlog.Position, error) {
 	if payments.CallerOf(ctx).Account == "" {
 		ctx = payments.WithCaller(ctx, payments.Caller{Account: account}) // sendAddress reuses the customer of the look
 	}
@@ -39,16 +37,17 @@ func (b *Billing) refresh(
 		b.sendAddress(ctx, account, state.Customer)
 	}
 	if err != nil || len(state.Superseded()) == 0 {
-		return state, position, err
+		return position, err
 	}
 	for _, id := range state.Superseded() {
 		known, _ := state.Find(id)
 		a := payments.Attempt{ID: journal.DeriveID(id, "drop what comes after "+known.Price).String()}
 		if _, err := b.Gateway.DropScheduledChange(ctx, a, id); err != nil {
-			return state, position, refusal(err)
+			return position, refusal(err)
 		}
 	}
-	return b.observe(ctx, account, origin)
+	_, position, err = b.observe(ctx, account, origin)
+	return position, err
 }
 
 // look reads the provider's state of an account.

@@ -97,7 +97,8 @@ func TestTheLanguageOfTheTextIsToldOrDetected(t *testing.T) {
 	var l linguist
 	url := webtest.Serve(t, web.Config{Routes: (&API{Aligner: &l, Places: quota.New(1, 1)}).Routes()})
 	send := func(query string) (*http.Response, string) {
-		return webtest.Send(t, http.MethodPost, url+"/v1/ai/speech/kanna?text=Hallo"+query, "RIFF", "Content-Type", "audio/wav")
+		return webtest.Send(t, http.MethodPost, url+"/v1/ai/speech/kanna?text=Hallo"+query, "RIFF",
+			"Content-Type", "audio/wav")
 	}
 	for query, want := range map[string]string{"": "auto", "&language=de-DE": "de", "&language=en": "en-us"} {
 		response, _ := send(query)

@@ -106,7 +106,8 @@ func (s Speech) prosody() speech.Prosody {
 // saveOptions returns the part of the request that a clip stores in addition to the text.
 func (s Speech) saveOptions() synthesis.SaveOptions {
 	return synthesis.SaveOptions{
-		Debug: writeapi.ValueOr(s.Debug, false), Language: s.Language.Asked, OriginalText: writeapi.ValueOr(s.OriginalText, ""),
+		Debug: writeapi.ValueOr(s.Debug, false), Language: s.Language.Asked,
+		OriginalText:     writeapi.ValueOr(s.OriginalText, ""),
 		OriginalLanguage: writeapi.ValueOr(s.OriginalLanguage, ""),
 	}
 }
