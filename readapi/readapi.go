@@ -57,6 +57,14 @@ func (q Rows[R]) One(call *web.Call, models Models, missing error, arguments ...
 	return rows[0], nil
 }
 
+// Cut returns the rows of a page that was read with one row more, and the last one of them if there is a next page.
+func Cut[R any](rows []R, limit int) (page []R, last *R) {
+	if len(rows) <= limit {
+		return rows, nil
+	}
+	return rows[:limit], &rows[limit-1]
+}
+
 // Select returns the rows, and their log position.
 func (q Rows[R]) Select(ctx context.Context, models Models, arguments ...any) (rows []R, position string, err error) {
 	position, err = models.Read(ctx, q.Models, q.SQL, arguments, func(row pgx.CollectableRow) error {

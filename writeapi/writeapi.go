@@ -4,12 +4,15 @@ package writeapi
 
 import (
 	"context"
+	"errors"
+	"net/http"
 	"time"
 
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/http/web/quota"
 )
 
 // visibleTimeout is the time for which a write waits for the read models of its route.
@@ -31,13 +34,29 @@ func AwaitVisible(call *web.Call, models ReadModels, position eventlog.Position)
 	}
 }
 
-// Done replies to a command with success, once the read models of the route show its position, or with its error.
-func Done(call *web.Call, models ReadModels, position eventlog.Position, err error) (web.Reply, error) {
+// Visible replies to a command once the read models of the route show its position, or with its error.
+func Visible[T any](
+	call *web.Call, models ReadModels, response T, position eventlog.Position, err error,
+) (web.Reply, error) {
 	if err != nil {
 		return web.Reply{}, err
 	}
 	AwaitVisible(call, models, position)
-	return web.JSON(SuccessResponse{Success: true}), nil
+	return web.JSON(response), nil
+}
+
+// Done is Visible with a success.
+func Done(call *web.Call, models ReadModels, position eventlog.Position, err error) (web.Reply, error) {
+	return Visible(call, models, SuccessResponse{Success: true}, position, err)
+}
+
+// Recorded replies to a command that no read model shows: with its position in the log, or with its error.
+func Recorded[T any](call *web.Call, response T, position eventlog.Position, err error) (web.Reply, error) {
+	if err != nil {
+		return web.Reply{}, err
+	}
+	call.SetPosition(position.String())
+	return web.JSON(response), nil
 }
 
 // Origin returns the origin of a caller's command: an operator's on routes with Role, otherwise the account's, from the
@@ -62,4 +81,39 @@ func operator(c web.Caller) eventlog.Actor {
 // SuccessResponse is the reply of routes without other data.
 type SuccessResponse struct {
 	Success bool `json:"success" doc:"Always true."`
+}
+
+// again is the pause before another attempt may find room.
+const again = 5 * time.Second
+
+// TakePlace takes a place for work on a recording, which is limited by address. The caller releases the place.
+// doing describes the work: "aligned".
+func TakePlace(call *web.Call, places *quota.Budget, doing string) (*quota.Claim, error) {
+	place, err := places.Take(quota.Client(call.Client), 1)
+	switch {
+	case errors.Is(err, quota.ErrShare):
+		return nil, web.TooManyRequests("Another recording of this address is being "+doing, again)
+	case err != nil:
+		return nil, &web.Error{
+			Status: http.StatusServiceUnavailable, Message: "Too many recordings are being " + doing, RetryAfter: again,
+		}
+	}
+	return place, nil
+}
+
+// ValueOr returns the value of an optional input, or another one if it is absent.
+func ValueOr[T any](value *T, absent T) T {
+	if value == nil {
+		return absent
+	}
+	return *value
+}
+
+// OrNull returns nil for the zero value, for a field that is null then.
+func OrNull[T comparable](value T) *T {
+	var zero T
+	if value == zero {
+		return nil
+	}
+	return &value
 }

@@ -80,12 +80,9 @@ func (c *findAccounts) Run(ctx context.Context, admin auditor, to terminal) erro
 	if err := admin.needsReason(); err != nil {
 		return err
 	}
-	var found adminapi.FoundAccounts
-	query := url.Values{"email": {c.Email}, "reason": {admin.Reason}}
-	if err := admin.get(ctx, "looking the address up", "/admin/audit/accounts?"+query.Encode(), &found); err != nil {
-		return err
-	}
-	return show(c.Format, to, found, found.Accounts)
+	path := "/admin/audit/accounts?" + url.Values{"email": {c.Email}, "reason": {admin.Reason}}.Encode()
+	found, err := get[adminapi.FoundAccounts](ctx, admin.client, "looking the address up", path)
+	return showList(c.Format, to, found, found.Accounts, err)
 }
 
 type createAccount struct {
@@ -95,16 +92,13 @@ type createAccount struct {
 
 // Run opens the account.
 func (c *createAccount) Run(ctx context.Context, admin *client, to terminal) error {
-	var opened adminapi.OpenResponse
 	command := map[string]string{"plan": c.Plan}
-	if err := admin.post(ctx, "opening an account", "/admin/accounts", command, &opened); err != nil {
+	opened, err := post[adminapi.OpenResponse](ctx, admin, "opening an account", "/admin/accounts", command)
+	err = showOne(c.Format, to, opened, err)
+	if c.Format != table {
 		return err
 	}
-	err := showOne(c.Format, to, opened)
-	if err == nil && c.Format == table {
-		fmt.Fprintln(to.notes, "\nStore the API key now. It cannot be shown again.")
-	}
-	return err
+	return to.report(err, "\nStore the API key now. It cannot be shown again.")
 }
 
 type closeAccount struct {
@@ -124,11 +118,8 @@ func (c *closeAccount) Run(ctx context.Context, admin *client, to terminal) erro
 	if err := to.confirm(ctx, c.Yes, question); err != nil {
 		return err
 	}
-	if err := admin.remove(ctx, "closing an account", c.path(""), &struct{}{}); err != nil {
-		return err
-	}
-	fmt.Fprintln(to.notes, "Closed. Follow the erasure with recitalctl accounts erasure.")
-	return nil
+	_, err := remove[struct{}](ctx, admin, "closing an account", c.path(""))
+	return to.report(err, "Closed. Follow the erasure with recitalctl accounts erasure.")
 }
 
 type creditAccount struct {
@@ -145,15 +136,11 @@ func (c *creditAccount) Run(ctx context.Context, admin *client, to terminal) err
 		c.Grant = uuid.NewString()
 	}
 	command := map[string]any{"characters": c.Characters, "grant": c.Grant}
-	var granted adminapi.CreditResponse
-	err := admin.post(ctx, "granting credit", c.path("/credit"), command, &granted)
+	granted, err := post[adminapi.CreditResponse](ctx, admin, "granting credit", c.path("/credit"), command)
 	if err != nil && (ctx.Err() != nil || isPassing(err)) {
 		return fmt.Errorf("%w; repeat it with --grant %s, so that it counts once", err, c.Grant)
 	}
-	if err != nil {
-		return err
-	}
-	return showOne(c.Format, to, granted)
+	return showOne(c.Format, to, granted, err)
 }
 
 type erasureOf struct {
@@ -163,8 +150,8 @@ type erasureOf struct {
 
 // Run prints the progress of the erasure.
 func (c *erasureOf) Run(ctx context.Context, admin auditor, to terminal) error {
-	var found adminapi.ErasureReply
-	if err := admin.get(ctx, "reading what was erased", c.path("/erasure"), &found); err != nil {
+	found, err := get[adminapi.ErasureReply](ctx, admin.client, "reading what was erased", c.path("/erasure"))
+	if err != nil {
 		return err
 	}
 	rows := [][]string{
@@ -200,27 +187,23 @@ type grantOperator struct {
 	valueForm
 }
 
+// Run grants the role.
+func (c *grantOperator) Run(ctx context.Context, admin *client, to terminal) error {
+	const doing = "granting the role of an operator"
+	state, err := post[adminapi.OperatorResponse](ctx, admin, doing, c.path("/operator"), struct{}{})
+	return showOne(c.Format, to, state, err)
+}
+
 type withdrawOperator struct {
 	accountArgument
 	valueForm
 }
 
-// Run grants the role.
-func (c *grantOperator) Run(ctx context.Context, admin *client, to terminal) error {
-	var state adminapi.OperatorResponse
-	if err := admin.post(ctx, "granting the role of an operator", c.path("/operator"), struct{}{}, &state); err != nil {
-		return err
-	}
-	return showOne(c.Format, to, state)
-}
-
 // Run withdraws the role.
 func (c *withdrawOperator) Run(ctx context.Context, admin *client, to terminal) error {
-	var state adminapi.OperatorResponse
-	if err := admin.remove(ctx, "withdrawing the role of an operator", c.path("/operator"), &state); err != nil {
-		return err
-	}
-	return showOne(c.Format, to, state)
+	const doing = "withdrawing the role of an operator"
+	state, err := remove[adminapi.OperatorResponse](ctx, admin, doing, c.path("/operator"))
+	return showOne(c.Format, to, state, err)
 }
 
 type showAccount struct {
@@ -244,8 +227,8 @@ func (c *showAccount) Run(ctx context.Context, admin auditor, to terminal) error
 	if at := c.AsOf.String(); at != "" {
 		path += "?as_of=" + url.QueryEscape(at)
 	}
-	var shown adminapi.AccountAsOf
-	if err := admin.get(ctx, "reading the account", path, &shown); err != nil {
+	shown, err := get[adminapi.AccountAsOf](ctx, admin.client, "reading the account", path)
+	if err != nil {
 		return err
 	}
 	return c.Format.print(to, shown, []string{"ACCOUNT", shown.AccountID}, rowsOfAccount(shown))

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"net/url"
 
 	"github.com/recital-tts/recital/internal/http/adminapi"
@@ -17,15 +16,11 @@ type listAlerts struct{ listForm }
 
 // Run prints the open alerts.
 func (c *listAlerts) Run(ctx context.Context, admin *client, to terminal) error {
-	var open adminapi.AlertsReply
-	if err := admin.get(ctx, "listing alerts", "/admin/alerts", &open); err != nil {
-		return err
-	}
+	open, err := get[adminapi.AlertsReply](ctx, admin, "listing alerts", "/admin/alerts")
 	if len(open.Alerts) == 0 && c.Format == table {
-		fmt.Fprintln(to.notes, "There are no open alerts.")
-		return nil
+		return to.report(err, "There are no open alerts.")
 	}
-	return show(c.Format, to, open, open.Alerts)
+	return showList(c.Format, to, open, open.Alerts, err)
 }
 
 type clearAlert struct {
@@ -34,27 +29,18 @@ type clearAlert struct {
 
 // Run clears the alert.
 func (c *clearAlert) Run(ctx context.Context, admin *client, to terminal) error {
-	var done struct {
-		Success bool `json:"success"`
-	}
-	err := admin.post(ctx, "clearing an alert", "/admin/alerts/"+url.PathEscape(c.ID)+"/clear", struct{}{}, &done)
-	if err == nil {
-		fmt.Fprintln(to.notes, "The alert is cleared.")
-	}
-	return err
+	path := "/admin/alerts/" + url.PathEscape(c.ID) + "/clear"
+	_, err := post[struct{}](ctx, admin, "clearing an alert", path, struct{}{})
+	return to.report(err, "The alert is cleared.")
 }
 
 type showOutbox struct{ listForm }
 
 // Run prints the notices.
 func (c *showOutbox) Run(ctx context.Context, admin *client, to terminal) error {
-	var kept adminapi.OutboxReply
-	if err := admin.get(ctx, "looking at the outbox of mode dev", "/admin/outbox", &kept); err != nil {
-		return err
-	}
+	kept, err := get[adminapi.OutboxReply](ctx, admin, "looking at the outbox of mode dev", "/admin/outbox")
 	if len(kept.Notices) == 0 && c.Format == table {
-		fmt.Fprintln(to.notes, "There are no notices.")
-		return nil
+		return to.report(err, "There are no notices.")
 	}
-	return show(c.Format, to, kept, kept.Notices)
+	return showList(c.Format, to, kept, kept.Notices, err)
 }

@@ -42,8 +42,8 @@ type liveLog struct{ *client }
 // Close implements io.Closer.
 func (liveLog) Close() error { return nil }
 
-func (l liveLog) key(ctx context.Context) (key adminapi.KeyReply, err error) {
-	return key, l.get(ctx, "reading whose log it is", "/admin/audit/key", &key)
+func (l liveLog) key(ctx context.Context) (adminapi.KeyReply, error) {
+	return get[adminapi.KeyReply](ctx, l.client, "reading whose log it is", "/admin/audit/key")
 }
 
 func (l liveLog) id(ctx context.Context) (string, error) {

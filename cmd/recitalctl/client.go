@@ -69,36 +69,36 @@ type answer struct {
 }
 
 // get requests a resource and decodes it. Errors start with doing.
-func (c *client) get(ctx context.Context, doing, path string, result any) error {
-	return c.call(ctx, doing, http.MethodGet, path, nil, result)
+func get[T any](ctx context.Context, c *client, doing, path string) (T, error) {
+	return call[T](ctx, c, doing, http.MethodGet, path, nil)
 }
 
 // post sends a command and decodes its result.
-func (c *client) post(ctx context.Context, doing, path string, command, result any) error {
+func post[T any](ctx context.Context, c *client, doing, path string, command any) (result T, err error) {
 	body, err := json.Marshal(command)
 	if err != nil {
-		return fmt.Errorf("encoding the request: %w", err)
+		return result, fmt.Errorf("encoding the request: %w", err)
 	}
-	return c.call(ctx, doing, http.MethodPost, path, body, result)
+	return call[T](ctx, c, doing, http.MethodPost, path, body)
 }
 
 // remove deletes a resource and decodes the response.
-func (c *client) remove(ctx context.Context, doing, path string, result any) error {
-	return c.call(ctx, doing, http.MethodDelete, path, nil, result)
+func remove[T any](ctx context.Context, c *client, doing, path string) (T, error) {
+	return call[T](ctx, c, doing, http.MethodDelete, path, nil)
 }
 
-func (c *client) call(ctx context.Context, doing, method, path string, body []byte, result any) error {
+func call[T any](ctx context.Context, c *client, doing, method, path string, body []byte) (result T, err error) {
 	got, err := c.do(ctx, method, path, body)
 	if err == nil {
-		err = c.read(got, result)
+		err = c.read(got, &result)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", doing, err)
+		return result, fmt.Errorf("%s: %w", doing, err)
 	}
 	if c.notes != nil && got.header.Get("x-recital-stale") == "true" {
 		fmt.Fprintln(c.notes, "The read models are behind: it may take a moment until the change takes effect.")
 	}
-	return nil
+	return result, nil
 }
 
 // read decodes a result. An empty result is an error, because recitald never sends one.
@@ -134,8 +134,7 @@ func pages[P any](
 			if list.largest > 0 {
 				list.query.Set("limit", strconv.Itoa(min(list.largest, left)))
 			}
-			var got P
-			err := c.get(ctx, list.doing, list.path+"?"+list.query.Encode(), &got)
+			got, err := get[P](ctx, c, list.doing, list.path+"?"+list.query.Encode())
 			count, next := size(got)
 			if !yield(got, err) || err != nil || next == nil {
 				return

@@ -107,7 +107,7 @@ func (d *doctor) ask(ctx context.Context, s settings) {
 		return // a finding reports the token
 	}
 	d.begun = time.Now()
-	_ = admin.get(ctx, "asking recitald", "/admin/doctor", &d.inner) // a finding reports errors
+	d.inner, _ = get[adminapi.Examination](ctx, admin, "asking recitald", "/admin/doctor") // a finding reports errors
 	d.ended = time.Now()
 }
 

@@ -47,11 +47,12 @@ func (c *rebuildProjections) Run(ctx context.Context, admin *client, to terminal
 		All         bool     `json:"all"`
 		Promote     bool     `json:"promote"`
 	}{append([]string{}, c.Names...), c.All, c.Promote}
-	ids, err := admin.change(ctx, "beginning the rebuild", "/admin/projections/rebuild", command)
+	const path = "/admin/projections/rebuild"
+	begun, err := post[adminapi.GenerationsReply](ctx, admin, "beginning the rebuild", path, command)
 	if err != nil {
 		return err
 	}
-	return c.follow(ctx, admin, ids, c.Promote, to)
+	return c.follow(ctx, admin, begun.Generations, c.Promote, to)
 }
 
 type followProjections struct {

@@ -24,11 +24,8 @@ type showKeyring struct{ valueForm }
 
 // Run prints both ids, and advice if they differ.
 func (c *showKeyring) Run(ctx context.Context, admin *client, to terminal) error {
-	var ids keyringIDs
-	if err := admin.get(ctx, "looking at the keyring", "/admin/keyring", &ids); err != nil {
-		return err
-	}
-	if err := showOne(c.Format, to, ids); err != nil || *ids.Log == *ids.Postgres {
+	ids, err := get[keyringIDs](ctx, admin, "looking at the keyring", "/admin/keyring")
+	if err := showOne(c.Format, to, ids, err); err != nil || *ids.Log == *ids.Postgres {
 		return err
 	}
 	fmt.Fprintf(to.notes, "\nThis Postgres is not used. Import the keyring %[1]s from a backup "+
@@ -44,12 +41,9 @@ type abandonKeyring struct {
 
 // Run abandons the keyring.
 func (c *abandonKeyring) Run(ctx context.Context, admin *client, to terminal) error {
-	var ids keyringIDs
 	command := map[string]string{"keyring": c.ID}
-	if err := admin.post(ctx, "abandoning the keyring", "/admin/keyring/abandon", command, &ids); err != nil {
-		return err
-	}
-	return showOne(c.Format, to, ids)
+	ids, err := post[keyringIDs](ctx, admin, "abandoning the keyring", "/admin/keyring/abandon", command)
+	return showOne(c.Format, to, ids, err)
 }
 
 type importKeyring struct {
@@ -86,9 +80,6 @@ func (c *importKeyring) Run(ctx context.Context, admin *client, to terminal) err
 		return fmt.Errorf("sending the keyring: %w", err)
 	}
 	admin.http.Timeout = 0 // the duration depends on the number of keys
-	var done adminapi.ImportReply
-	if err := admin.post(ctx, "importing the keyring", "/admin/keyring/import", struct{}{}, &done); err != nil {
-		return err
-	}
-	return showOne(c.Format, to, done)
+	done, err := post[adminapi.ImportReply](ctx, admin, "importing the keyring", "/admin/keyring/import", struct{}{})
+	return showOne(c.Format, to, done, err)
 }

@@ -160,14 +160,14 @@ func (c *retryParked) stoppedBy(ctx context.Context, admin *client) (of []admina
 }
 
 func (c *retryParked) retry(ctx context.Context, admin *client, of adminapi.GenerationID) (applied int, err error) {
-	var done struct {
-		Applied *int `json:"applied"`
-	}
 	command := struct {
 		adminapi.GenerationID
 		EventID string `json:"event_id"`
 	}{of, c.Event}
-	if err := admin.post(ctx, "trying again", "/admin/projections/parked/retry", command, &done); err != nil {
+	done, err := post[struct {
+		Applied *int `json:"applied"`
+	}](ctx, admin, "trying again", "/admin/projections/parked/retry", command)
+	if err != nil {
 		return 0, err
 	}
 	return *done.Applied, nil
@@ -205,9 +205,9 @@ func (c *skipEvent) Run(ctx context.Context, admin *client, to terminal) error {
 		fmt.Sprintf("Skip event %s, for all read models and commands?", printable(c.Event))); err != nil {
 		return err
 	}
-	var skipped adminapi.SkipReply
 	command := map[string]any{"event_id": c.Event, "stream": c.Stream, "revision": c.Revision}
-	if err := admin.post(ctx, "skipping", "/admin/skips", command, &skipped); err != nil {
+	skipped, err := post[adminapi.SkipReply](ctx, admin, "skipping", "/admin/skips", command)
+	if err != nil {
 		return err
 	}
 	fmt.Fprintf(to.notes, "Skipped: event %d of %s (%s).\n", skipped.Revision, printable(skipped.Stream),
@@ -238,11 +238,8 @@ type skippedList struct{ listForm }
 
 // Run prints the skipped events.
 func (c *skippedList) Run(ctx context.Context, admin *client, to terminal) error {
-	var all adminapi.ListReply
-	if err := admin.get(ctx, "listing skipped events", "/admin/skips", &all); err != nil {
-		return err
-	}
-	return show(c.Format, to, all, all.Skips)
+	all, err := get[adminapi.ListReply](ctx, admin, "listing skipped events", "/admin/skips")
+	return showList(c.Format, to, all, all.Skips, err)
 }
 
 type confirmSkip struct{ someEvent }
@@ -258,11 +255,8 @@ Then the credentials of the account, or of the session, are accepted again.`
 // Run confirms the skip.
 func (c *confirmSkip) Run(ctx context.Context, admin *client, to terminal) error {
 	path := "/admin/skips/" + url.PathEscape(c.Event) + "/confirm"
-	if err := admin.post(ctx, "confirming", path, struct{}{}, &adminapi.SkipReply{}); err != nil {
-		return err
-	}
-	fmt.Fprintln(to.notes, "Confirmed.")
-	return nil
+	_, err := post[adminapi.SkipReply](ctx, admin, "confirming", path, struct{}{})
+	return to.report(err, "Confirmed.")
 }
 
 type unskipEvent struct{ someEvent }
@@ -278,8 +272,9 @@ rebuilt.`
 
 // Run ends the skip.
 func (c *unskipEvent) Run(ctx context.Context, admin *client, to terminal) error {
-	var done adminapi.UnskipReply
-	if err := admin.remove(ctx, "letting it count again", "/admin/skips/"+url.PathEscape(c.Event), &done); err != nil {
+	path := "/admin/skips/" + url.PathEscape(c.Event)
+	done, err := remove[adminapi.UnskipReply](ctx, admin, "letting it count again", path)
+	if err != nil {
 		return err
 	}
 	fmt.Fprintln(to.notes, "The event is no longer skipped.")

@@ -84,11 +84,8 @@ func (c *promoteProjections) Run(ctx context.Context, admin *client, to terminal
 	for _, name := range c.Names {
 		command.Generations = append(command.Generations, adminapi.GenerationID{Name: name, Generation: c.Generation})
 	}
-	live, err := admin.change(ctx, "promoting", "/admin/projections/promote", command)
-	if err != nil {
-		return err
-	}
-	return showLive(c.Format, to, live)
+	live, err := post[adminapi.GenerationsReply](ctx, admin, "promoting", "/admin/projections/promote", command)
+	return showLive(c.Format, to, live, err)
 }
 
 type rollbackProjection struct {
@@ -107,22 +104,18 @@ refused if that generation is behind or was retired.`
 
 // Run rolls back.
 func (c *rollbackProjection) Run(ctx context.Context, admin *client, to terminal) error {
-	live, err := admin.change(ctx, "rolling back "+c.Name, "/admin/projections/rollback",
-		map[string]string{"name": c.Name})
-	if err != nil {
-		return err
-	}
-	return showLive(c.Format, to, live)
+	command := map[string]string{"name": c.Name}
+	const address = "/admin/projections/rollback"
+	live, err := post[adminapi.GenerationsReply](ctx, admin, "rolling back "+c.Name, address, command)
+	return showLive(c.Format, to, live, err)
 }
 
-func showLive(f format, to terminal, live []adminapi.GenerationID) error {
-	if err := show(f, to, adminapi.GenerationsReply{Generations: live}, live); err != nil {
+func showLive(f format, to terminal, live adminapi.GenerationsReply, err error) error {
+	err = showList(f, to, live, live.Generations, err)
+	if f != table {
 		return err
 	}
-	if f == table {
-		fmt.Fprintln(to.notes, "\nLive now.")
-	}
-	return nil
+	return to.report(err, "\nLive now.")
 }
 
 type retireProjection struct {
@@ -154,11 +147,8 @@ func (c *retireProjection) Run(ctx context.Context, admin *client, to terminal) 
 		return err
 	}
 	command := adminapi.GenerationID{Name: c.Name, Version: c.Version, Generation: c.Generation}
-	if err := admin.post(ctx, "retiring", "/admin/projections/retire", command, &struct{}{}); err != nil {
-		return err
-	}
-	fmt.Fprintf(to.notes, "Generation %d of %s%s is dropped.\n", c.Generation, c.Name, of)
-	return nil
+	_, err := post[struct{}](ctx, admin, "retiring", "/admin/projections/retire", command)
+	return to.report(err, fmt.Sprintf("Generation %d of %s%s is dropped.", c.Generation, c.Name, of))
 }
 
 // States of a generation.
@@ -178,14 +168,8 @@ func findGeneration(o adminapi.OverviewReply, id adminapi.GenerationID) (adminap
 	return adminapi.GenerationReply{}, false
 }
 
-func (c *client) overview(ctx context.Context, doing string) (all adminapi.OverviewReply, err error) {
-	return all, c.get(ctx, doing, "/admin/projections", &all)
-}
-
-func (c *client) change(ctx context.Context, doing, path string, command any) ([]adminapi.GenerationID, error) {
-	var answer adminapi.GenerationsReply
-	err := c.post(ctx, doing, path, command, &answer)
-	return answer.Generations, err
+func (c *client) overview(ctx context.Context, doing string) (adminapi.OverviewReply, error) {
+	return get[adminapi.OverviewReply](ctx, c, doing, "/admin/projections")
 }
 
 // generationRow is a row of the list of generations.

@@ -43,22 +43,30 @@ func show[T any](f format, to terminal, value any, rows []T) error {
 	return newPrinter[T](f, to).print(rows...)
 }
 
-// showOne is like show for a value that is its only row.
-func showOne[T any](f format, to terminal, value T) error { return show(f, to, value, []T{value}) }
+// showOne is like show for a value that is its only row: the reply to a request, whose error it returns.
+func showOne[T any](f format, to terminal, value T, err error) error {
+	if err != nil {
+		return err
+	}
+	return show(f, to, value, []T{value})
+}
+
+// showList is like show for the reply to a request, whose error it returns.
+func showList[T any](f format, to terminal, reply any, rows []T, err error) error {
+	if err != nil {
+		return err
+	}
+	return show(f, to, reply, rows)
+}
 
 // print writes value as JSON, or the rows below head as a table.
-func (f format) print(to terminal, value any, head []string, rows [][]string) (err error) {
-	if f == jsonValue {
-		encoder := json.NewEncoder(to.out)
-		encoder.SetIndent("", "  ")
-		err = encoder.Encode(value)
-	} else {
-		err = printTable(to, append([][]string{head}, inOneLine(rows)...))
+func (f format) print(to terminal, value any, head []string, rows [][]string) error {
+	if f != jsonValue {
+		return printTable(to, append([][]string{head}, inOneLine(rows)...))
 	}
-	if err != nil {
-		return fmt.Errorf("printing: %w", err)
-	}
-	return nil
+	encoder := json.NewEncoder(to.out)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(value)
 }
 
 // printer prints rows as they arrive: as a table, with columns aligned within each call, as CSV, or as a JSON object
@@ -75,7 +83,7 @@ func newPrinter[T any](f format, to terminal, widths ...int) *printer[T] {
 	return &printer[T]{format: f, to: to, columns: columnsOf(reflect.TypeFor[T](), f, to.wide), widths: widths}
 }
 
-func (p *printer[T]) print(rows ...T) (err error) {
+func (p *printer[T]) print(rows ...T) error {
 	if p.format == jsonValue {
 		return p.printObjects(rows)
 	}
@@ -89,14 +97,9 @@ func (p *printer[T]) print(rows ...T) (err error) {
 	}
 	p.begun = true
 	if p.format == csvRows {
-		err = csv.NewWriter(p.to.out).WriteAll(inOneLine(cells))
-	} else {
-		err = printTable(p.to, inOneLine(cells), p.widths...)
+		return csv.NewWriter(p.to.out).WriteAll(inOneLine(cells))
 	}
-	if err != nil {
-		return fmt.Errorf("printing: %w", err)
-	}
-	return nil
+	return printTable(p.to, inOneLine(cells), p.widths...)
 }
 
 func (p *printer[T]) printObjects(rows []T) error {
@@ -104,7 +107,7 @@ func (p *printer[T]) printObjects(rows []T) error {
 	lines.SetEscapeHTML(false)
 	for _, row := range rows {
 		if err := lines.Encode(row); err != nil {
-			return fmt.Errorf("printing: %w", err)
+			return err
 		}
 	}
 	return nil

@@ -43,33 +43,28 @@ Examples:
   recitalctl sandbox webhooks --duplicate 50 --shuffle     every other webhook comes twice, in any order`
 }
 
-func printStatus(f format, to terminal, status standins.Status) error {
+func printStatus(f format, to terminal, status standins.Status, err error) error {
 	if status.PaymentMethod != "" && f != jsonValue {
 		fmt.Fprintln(to.notes, "Registered; payment_method_id:", status.PaymentMethod)
 	}
-	return showOne(f, to, status)
+	return showOne(f, to, status, err)
 }
 
 type sandboxStatus struct{ valueForm }
 
 // Run prints the status.
 func (c *sandboxStatus) Run(ctx context.Context, admin *client, to terminal) error {
-	var status standins.Status
-	if err := admin.get(ctx, "looking at the payment sandbox", "/admin/sandbox", &status); err != nil {
-		return err
-	}
-	return printStatus(c.Format, to, status)
+	status, err := get[standins.Status](ctx, admin, "looking at the payment sandbox", "/admin/sandbox")
+	return printStatus(c.Format, to, status, err)
 }
 
 type sandboxCustomers struct{ listForm }
 
 // Run prints the customers.
 func (c *sandboxCustomers) Run(ctx context.Context, admin *client, to terminal) error {
-	var customers []standins.Customer
-	if err := admin.get(ctx, "looking at the payment sandbox", "/admin/sandbox/customers", &customers); err != nil {
-		return err
-	}
-	return show(c.Format, to, customers, customers)
+	const path = "/admin/sandbox/customers"
+	customers, err := get[[]standins.Customer](ctx, admin, "looking at the payment sandbox", path)
+	return showList(c.Format, to, customers, customers, err)
 }
 
 // sandboxOrder is a command to the sandbox. It has the same name in the admin API.
@@ -80,12 +75,9 @@ type sandboxOrder[Body any] struct {
 
 // Run sends the order and prints the sandbox's status.
 func (c *sandboxOrder[Body]) Run(ctx context.Context, command *kong.Context, admin *client, to terminal) error {
-	var status standins.Status
 	path := "/admin/sandbox/" + command.Selected().Name
-	if err := admin.post(ctx, "driving the payment sandbox", path, c.Order, &status); err != nil {
-		return err
-	}
-	return printStatus(c.Format, to, status)
+	status, err := post[standins.Status](ctx, admin, "driving the payment sandbox", path, c.Order)
+	return printStatus(c.Format, to, status, err)
 }
 
 type advance struct {

@@ -64,6 +64,14 @@ func (t terminal) confirm(ctx context.Context, yes bool, question string) error 
 	return errors.New("nothing was changed")
 }
 
+// report prints a message about the success of a request, or returns its error.
+func (t terminal) report(err error, message string) error {
+	if err == nil {
+		fmt.Fprintln(t.notes, message)
+	}
+	return err
+}
+
 // harmless escapes control characters, so that text from a server cannot move the cursor or change the title.
 type harmless struct {
 	to   io.Writer
@@ -81,7 +89,7 @@ func (h *harmless) Write(piece []byte) (int, error) {
 	}
 	h.rest = append([]byte(nil), text[whole:]...)
 	if _, err := io.WriteString(h.to, escape(string(text[:whole]), "\n\t")); err != nil {
-		return 0, err
+		return 0, fmt.Errorf("printing: %w", err)
 	}
 	return len(piece), nil
 }

@@ -27,11 +27,8 @@ type listVoices struct{ listForm }
 
 // Run prints the voices.
 func (c *listVoices) Run(ctx context.Context, admin *client, to terminal) error {
-	var all adminapi.InstalledVoicesReply
-	if err := admin.get(ctx, "listing the installed voices", "/admin/voices", &all); err != nil {
-		return err
-	}
-	return show(c.Format, to, all, all.Voices)
+	all, err := get[adminapi.InstalledVoicesReply](ctx, admin, "listing the installed voices", "/admin/voices")
+	return showList(c.Format, to, all, all.Voices, err)
 }
 
 type installVoice struct {
@@ -74,16 +71,13 @@ func (c *installVoice) Run(ctx context.Context, admin *client, to terminal) erro
 		return fmt.Errorf("sending the package: %w", err)
 	}
 	admin.http.Timeout = 0 // the voice speaks twenty sentences
-	var installed adminapi.InstalledVoiceReply
 	command := map[string]string{"sha256": pack.SHA256}
-	if err := admin.post(ctx, "installing the voice", "/admin/voices", command, &installed); err != nil {
-		return err
-	}
-	if installed.Commercial != "yes" {
+	installed, err := post[adminapi.InstalledVoiceReply](ctx, admin, "installing the voice", "/admin/voices", command)
+	if err == nil && installed.Commercial != "yes" {
 		fmt.Fprintf(to.notes, "Its licence (%s) permits commercial use: %s.\n", printable(installed.Licence),
 			printable(installed.Commercial))
 	}
-	return showOne(c.Format, to, installed)
+	return showOne(c.Format, to, installed, err)
 }
 
 // folder returns the folder of the package, and a function that removes it if it was unpacked from an archive.
@@ -141,11 +135,8 @@ type testVoice struct {
 // Run tests the voice.
 func (c *testVoice) Run(ctx context.Context, admin *client, to terminal) error {
 	admin.http.Timeout = 0
-	var measured adminapi.TestedVoiceReply
-	if err := admin.post(ctx, "testing the voice", c.path()+"/test", struct{}{}, &measured); err != nil {
-		return err
-	}
-	return showOne(c.Format, to, measured)
+	measured, err := post[adminapi.TestedVoiceReply](ctx, admin, "testing the voice", c.path()+"/test", struct{}{})
+	return showOne(c.Format, to, measured, err)
 }
 
 type removeVoice struct {
@@ -159,14 +150,8 @@ func (c *removeVoice) Run(ctx context.Context, admin *client, to terminal) error
 	if err := to.confirm(ctx, c.Yes, question); err != nil {
 		return err
 	}
-	var removed struct {
-		ID string `json:"id"`
-	}
-	if err := admin.remove(ctx, "removing the voice", c.path(), &removed); err != nil {
-		return err
-	}
-	fmt.Fprintln(to.notes, "Removed.")
-	return nil
+	_, err := remove[struct{}](ctx, admin, "removing the voice", c.path())
+	return to.report(err, "Removed.")
 }
 
 // systemVoice identifies a system voice.
@@ -175,15 +160,9 @@ type systemVoice struct {
 }
 
 func (v systemVoice) assign(ctx context.Context, admin *client, to terminal, voice string) error {
-	var assigned struct {
-		System string `json:"system"`
-	}
 	path, command := "/admin/system-voices/"+url.PathEscape(v.System), map[string]string{"voice": voice}
-	if err := admin.post(ctx, "assigning the voice", path, command, &assigned); err != nil {
-		return err
-	}
-	fmt.Fprintln(to.notes, "Done.")
-	return nil
+	_, err := post[struct{}](ctx, admin, "assigning the voice", path, command)
+	return to.report(err, "Done.")
 }
 
 type assignVoice struct {

@@ -233,7 +233,6 @@ func TestAnOperatorClearsTheAlertOfAConditionThatNobodyLooksAtAnyMore(t *testing
 	c, _ = w.conditions()
 	c.Holds(diskFull, time.Time{}, "")
 	w.awaitHistory(3)
-	_, err := instance.Clear(t.Context(), open, w.Clock.Now(), operator("ada"))
-	require.NoError(t, err)
+	w.Must(instance.Clear(t.Context(), open, w.Clock.Now(), operator("ada")))
 	w.awaitHistory(3)
 }

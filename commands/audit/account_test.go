@@ -54,14 +54,11 @@ func TestAnAccountIsShownAsItWas(t *testing.T) {
 	keeper := d.Ledger()
 	reserved, err := keeper.Reserve(t.Context(), id, 100, commandstest.Operator())
 	require.NoError(t, err)
-	_, err = keeper.Settle(t.Context(), reserved, 70)
-	require.NoError(t, err)
+	d.Must(keeper.Settle(t.Context(), reserved, 70))
 	d.Clock.Advance(day)
-	_, err = d.Accounts.SetOperator(t.Context(), id, true, commandstest.Operator())
-	require.NoError(t, err)
+	d.Must(d.Accounts.SetOperator(t.Context(), id, true, commandstest.Operator()))
 	d.Clock.Advance(day)
-	_, err = d.Accounts.Close(t.Context(), id, commandstest.Operator())
-	require.NoError(t, err)
+	d.Must(d.Accounts.Close(t.Context(), id, commandstest.Operator()))
 	d.Clock.Advance(40 * day)
 
 	as := func(at time.Time) commands.Account {

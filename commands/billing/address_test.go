@@ -14,14 +14,14 @@ import (
 	"github.com/recital-tts/recital/domain/account"
 )
 
-func (s *shop) reachedAt(id, address string) {
+func (s *world) reachedAt(id, address string) {
 	s.T.Helper()
 	sealed, err := s.keys.Seal(s.T.Context(), id, []byte(address), account.ForEmail)
 	require.NoError(s.T, err)
 	s.addresses.Store(id, sealed)
 }
 
-func (s *shop) told(id string) string {
+func (s *world) told(id string) string {
 	s.T.Helper()
 	address, err := s.sandbox.EmailOf(s.state(id).Customer)
 	require.NoError(s.T, err)
@@ -31,7 +31,7 @@ func (s *shop) told(id string) string {
 // The provider knows the address from the first look, caused by its notice of the new customer, and a new address from
 // the next look. An address that was set by hand stays, and the log has no address.
 func TestTheProviderIsToldTheAddress(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	id := accounts.NewAccountID()
 	s.reachedAt(id, "ada@example.com")
 	made, err := s.Subscribe(t.Context(), id, indie, none, origin)
@@ -54,7 +54,7 @@ func TestTheProviderIsToldTheAddress(t *testing.T) {
 
 // An address that the provider refuses prevents no subscription, and is not logged.
 func TestAnAddressThatIsRefusedHoldsNothingUp(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	var log bytes.Buffer
 	s.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	id := accounts.NewAccountID()

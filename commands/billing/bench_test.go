@@ -18,7 +18,7 @@ import (
 // The baseline requests only customers and subscriptions, as fast as permitted.
 func BenchmarkSubscriptionsAtOnce(b *testing.B) {
 	many := benchtest.Size(40, 4)
-	s := newShop(b)
+	s := newWorld(b)
 	var ours, bare time.Duration
 	var asked, refused, bareAsked int
 	for b.Loop() {
@@ -63,7 +63,7 @@ func atOnce(b *testing.B, many int, do func(ctx context.Context) error) time.Dur
 }
 
 // subscribeBare creates a customer with a subscription, each when the limit permits it.
-func (s *shop) subscribeBare(ctx context.Context, l *limited) error {
+func (s *world) subscribeBare(ctx context.Context, l *limited) error {
 	l.wait()
 	customer, err := s.api.V1Customers.Create(ctx, &api.CustomerCreateParams{})
 	if err != nil {

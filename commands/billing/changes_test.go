@@ -21,7 +21,7 @@ import (
 )
 
 func TestTheLifeOfASubscription(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	account := accounts.NewAccountID()
 
 	// a subscription waits for its payment
@@ -94,7 +94,7 @@ func TestTheLifeOfASubscription(t *testing.T) {
 }
 
 func TestACardIsReplaced(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	account, other := s.subscribed(pro), s.subscribed(indie)
 	setup, err := s.CreateSetup(t.Context(), account, none, origin)
 	require.NoError(t, err)
@@ -120,7 +120,7 @@ func TestACardIsReplaced(t *testing.T) {
 }
 
 func TestAnUpgradeThatCannotBePaidChangesNothing(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	account := s.subscribed(pro)
 	s.Must(s.ChangePlan(t.Context(), account, indie, none, origin))
 	before := s.state(account)
@@ -144,7 +144,7 @@ func TestAnUpgradeThatCannotBePaidChangesNothing(t *testing.T) {
 }
 
 // asking returns an account with a paid subscription and a card that asks for confirmation at each payment.
-func (s *shop) asking(price string) (account string) {
+func (s *world) asking(price string) (account string) {
 	s.T.Helper()
 	account = accounts.NewAccountID()
 	made, err := s.Subscribe(s.T.Context(), account, price, none, origin)
@@ -156,7 +156,7 @@ func (s *shop) asking(price string) (account string) {
 }
 
 // asked requires that an upgrade waits for its confirmation, and returns the client secret.
-func (s *shop) asked(account, price string, r domain.Repetition) (secret string) {
+func (s *world) asked(account, price string, r domain.Repetition) (secret string) {
 	s.T.Helper()
 	_, err := s.ChangePlan(s.T.Context(), account, price, r, origin)
 	require.Equal(s.T, domain.PaymentRequired, domain.CodeOf(err))
@@ -167,13 +167,13 @@ func (s *shop) asked(account, price string, r domain.Repetition) (secret string)
 	return declined.ClientSecret
 }
 
-func (s *shop) pendingOf(account string) *subscription.Pending {
+func (s *world) pendingOf(account string) *subscription.Pending {
 	current, _ := s.state(account).Current()
 	return current.Pending
 }
 
 func TestAnUpgradeIsMadeOnceTheOwnerOfTheCardHasConfirmedIt(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	account := s.asking(pro)
 	s.Must(s.ChangePlan(t.Context(), account, indie, none, origin))
 	before := s.state(account).Entitled
@@ -198,7 +198,7 @@ func TestAnUpgradeIsMadeOnceTheOwnerOfTheCardHasConfirmedIt(t *testing.T) {
 }
 
 func TestAnUpgradeThatNobodyConfirmsLapses(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	account := s.asking(indie)
 	before := s.state(account)
 
@@ -230,7 +230,7 @@ func TestAnUpgradeThatNobodyConfirmsLapses(t *testing.T) {
 }
 
 func TestADeclineHasACodeAndASentence(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	account := s.subscribed(indie)
 	require.NoError(t, s.sandbox.FailNextPayment(s.state(account).Customer))
 	_, err := s.ChangePlan(t.Context(), account, pro, none, origin)
@@ -242,7 +242,7 @@ func TestADeclineHasACodeAndASentence(t *testing.T) {
 }
 
 func TestANewPriceWhileNothingIsPaidEndsTheOldSubscription(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	account := accounts.NewAccountID()
 	first, err := s.Subscribe(t.Context(), account, pro, none, origin)
 	require.NoError(t, err)
@@ -257,7 +257,7 @@ func TestANewPriceWhileNothingIsPaidEndsTheOldSubscription(t *testing.T) {
 }
 
 func TestANewAccountHasADiscountOnce(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	generous := s.instance(s.Log, s.Gateway, sandbox.WelcomeCoupon)
 	account := accounts.NewAccountID()
 	made, err := generous.Subscribe(t.Context(), account, pro, none, origin)
@@ -275,14 +275,14 @@ func TestANewAccountHasADiscountOnce(t *testing.T) {
 }
 
 func TestACouponThatIsGoneKeepsNobodyFromSubscribing(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	made, err := s.instance(s.Log, s.Gateway, "GONE").Subscribe(t.Context(), accounts.NewAccountID(), pro, none, origin)
 	require.NoError(t, err)
 	require.EqualValues(t, 4900, made.Amount)
 }
 
 func TestACustomerThatTheProviderHasForgotten(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	account := s.subscribed(pro)
 	former := s.state(account).Customer
 	s.Must(s.api.V1Customers.Delete(t.Context(), former, nil))
@@ -304,7 +304,7 @@ func TestACustomerThatTheProviderHasForgotten(t *testing.T) {
 }
 
 func TestARequestWithAKeyIsCarriedOutOnce(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	account := accounts.NewAccountID()
 	key := domain.Repetition{Key: "k", Content: "c"}
 	made, err := s.Subscribe(t.Context(), account, pro, key, origin)
@@ -323,7 +323,7 @@ func TestARequestWithAKeyIsCarriedOutOnce(t *testing.T) {
 
 // Two concurrent clicks, on two instances, with and without a key, charge once.
 func TestARepetitionHasTheSameAnswerAfterThePayment(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	account, key := accounts.NewAccountID(), domain.Repetition{Key: "k", Content: "c"}
 	b := s.instance(s.Log, s.Gateway, sandbox.WelcomeCoupon)
 	made, err := b.Subscribe(t.Context(), account, indie, key, origin)
@@ -341,7 +341,7 @@ func TestARepetitionHasTheSameAnswerAfterThePayment(t *testing.T) {
 }
 
 func TestDoubleClicksChargeOnce(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	other := s.instance(s.Log, s.gateway(s.sandbox.URL()), "")
 	for name, r := range map[string]domain.Repetition{"without a key": none, "with a key": {Key: "k", Content: "c"}} {
 		t.Run(name, func(t *testing.T) {
@@ -388,7 +388,7 @@ func (p *patient) ChangePrice(
 
 // A caller that waits for a request of another one does not repeat it, because a later request may have followed.
 func TestWhoWaitsForARequestDoesNotRepeatIt(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	account := s.subscribed(indie)
 	provider := &patient{busy: busy{Gateway: s.Gateway}, begun: make(chan struct{}), goOn: make(chan struct{})}
 	b := s.instance(s.Log, provider, "")
@@ -413,7 +413,7 @@ func TestWhoWaitsForARequestDoesNotRepeatIt(t *testing.T) {
 }
 
 func TestAClosedAccountHasNothingAtTheProvider(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	account := s.subscribed(pro)
 	for range 2 {
 		require.NoError(t, s.EndFor(t.Context(), account))
@@ -434,7 +434,7 @@ func TestAClosedAccountHasNothingAtTheProvider(t *testing.T) {
 }
 
 func TestAPriceIsKnownAndOnSale(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	for _, price := range []string{"price_gold", "", "../pro"} {
 		_, err := s.Subscribe(t.Context(), accounts.NewAccountID(), price, none, origin)
 		require.Equal(t, domain.NotFound, domain.CodeOf(err))

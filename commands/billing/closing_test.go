@@ -26,23 +26,23 @@ import (
 	"github.com/recital-tts/recital/internal/providers/payments"
 )
 
-// house is a shop with accounts and ledgers, on the provider's clock.
-type house struct {
-	*shop
+// closingWorld is a world with accounts and ledgers, on the provider's clock.
+type closingWorld struct {
+	*world
 	accounts *accounts.Accounts
 	ledger   *ledger.Ledger
 }
 
-func newHouse(t testing.TB) *house {
+func newClosingWorld(t testing.TB) *closingWorld {
 	t.Helper()
-	h := &house{shop: newShop(t)}
+	h := &closingWorld{world: newWorld(t)}
 	h.accounts = accounts.New(h.Journal, h.sandbox.Now)
 	h.ledger = h.keeper(h.Log)
 	h.Periods = h.ledger
 	return h
 }
 
-func (h *house) keeper(log eventlog.Log) *ledger.Ledger {
+func (h *closingWorld) keeper(log eventlog.Log) *ledger.Ledger {
 	h.T.Helper()
 	j := &journal.Journal{Log: log, Registry: h.Journal.Registry}
 	keeper := ledger.New(j, accounts.New(j, h.sandbox.Now), h.sandbox.Now, commandstest.Longest)
@@ -51,7 +51,7 @@ func (h *house) keeper(log eventlog.Log) *ledger.Ledger {
 }
 
 // speaker returns an account that bought indie and used more characters than it includes.
-func (h *house) speaker(past int64) (id string) {
+func (h *closingWorld) speaker(past int64) (id string) {
 	h.T.Helper()
 	opened, err := h.accounts.Open(h.T.Context(), "free", commandstest.Operator())
 	require.NoError(h.T, err)
@@ -68,13 +68,13 @@ func (h *house) speaker(past int64) (id string) {
 }
 
 // follow makes account and ledger follow the subscription.
-func (h *house) follow(id string) {
+func (h *closingWorld) follow(id string) {
 	h.T.Helper()
 	h.Must(h.accounts.FollowSubscription(h.T.Context(), account.Stream(id)))
 	h.Must(h.ledger.FollowEntitlement(h.T.Context(), id, cause()))
 }
 
-func (h *house) speak(id string, characters int64) {
+func (h *closingWorld) speak(id string, characters int64) {
 	h.T.Helper()
 	r, err := h.ledger.Reserve(h.T.Context(), id, characters, origin)
 	require.NoError(h.T, err)
@@ -82,13 +82,13 @@ func (h *house) speak(id string, characters int64) {
 }
 
 // close closes an account, and executes the due steps on one instance.
-func (h *house) close(id string) {
+func (h *closingWorld) close(id string) {
 	h.T.Helper()
 	h.Must(h.accounts.Close(h.T.Context(), id, origin))
 }
 
 // goOn executes the due steps of a closing on an instance.
-func (h *house) goOn(ctx context.Context, b *billing.Billing, a *accounts.Accounts, id string) error {
+func (h *closingWorld) goOn(ctx context.Context, b *billing.Billing, a *accounts.Accounts, id string) error {
 	_, err := a.GoOn(ctx, id, cause(), h.sandbox.Now(), accounts.Closing{
 		End: b.EndFor, Patience: time.Hour, Erase: h.keys.Erase, Longest: commandstest.Longest,
 	})
@@ -96,7 +96,7 @@ func (h *house) goOn(ctx context.Context, b *billing.Billing, a *accounts.Accoun
 }
 
 // requireOver requires that a closed account has no data left, and returns its last invoice and the losses.
-func (h *house) requireOver(id, customer string, msg ...any) (payments.Invoice, []subscription.Lost) {
+func (h *closingWorld) requireOver(id, customer string, msg ...any) (payments.Invoice, []subscription.Lost) {
 	h.T.Helper()
 	require.Equal(h.T, account.ErasedOnce, h.Account(id).Closing, msg...)
 	state := h.state(id)
@@ -122,7 +122,7 @@ func (h *house) requireOver(id, customer string, msg ...any) (payments.Invoice, 
 }
 
 func TestAClosedAccountPaysForWhatItHasUsed(t *testing.T) {
-	h := newHouse(t)
+	h := newClosingWorld(t)
 	id := h.speaker(10_000)
 	customer := h.state(id).Customer
 	h.close(id)
@@ -147,7 +147,7 @@ func TestAClosedAccountPaysForWhatItHasUsed(t *testing.T) {
 }
 
 // requireBilledOnce requires that each overage is one item of one invoice.
-func (h *house) requireBilledOnce(id, customer string, msg ...any) {
+func (h *closingWorld) requireBilledOnce(id, customer string, msg ...any) {
 	h.T.Helper()
 	var billed []ledgerevents.OverageBilled
 	for _, event := range commandstest.Fold[ledgerevents.Event](h.World, h.period(id)) {
@@ -162,12 +162,12 @@ func (h *house) requireBilledOnce(id, customer string, msg ...any) {
 }
 
 // period returns the stream of an account's current period.
-func (h *house) period(id string) string {
+func (h *closingWorld) period(id string) string {
 	return ledgerevents.Stream(id, h.Account(id).Entitlement.At(h.sandbox.Now()).Start)
 }
 
 func TestWhatAClosedAccountDoesNotPayIsLost(t *testing.T) {
-	h := newHouse(t)
+	h := newClosingWorld(t)
 	id := h.speaker(100_000)
 	customer := h.state(id).Customer
 	require.NoError(t, h.sandbox.FailNextPayment(customer))
@@ -183,7 +183,7 @@ func TestWhatAClosedAccountDoesNotPayIsLost(t *testing.T) {
 }
 
 func TestWhatIsTooLittleForAnInvoiceIsLostWithTheCustomer(t *testing.T) {
-	h := newHouse(t)
+	h := newClosingWorld(t)
 	id := h.speaker(5_000)
 	customer := h.state(id).Customer
 	h.close(id)
@@ -196,7 +196,7 @@ func TestWhatIsTooLittleForAnInvoiceIsLostWithTheCustomer(t *testing.T) {
 }
 
 func TestWhatTheCustomersBalanceHasTakenIsLostWithTheCustomer(t *testing.T) {
-	h := newHouse(t)
+	h := newClosingWorld(t)
 	id := h.speaker(0)
 	customer := h.state(id).Customer
 	_, err := h.api.V1InvoiceItems.Create(t.Context(), &api.InvoiceItemCreateParams{
@@ -219,7 +219,7 @@ func TestWhatTheCustomersBalanceHasTakenIsLostWithTheCustomer(t *testing.T) {
 }
 
 func TestAClosingWaitsForReplies(t *testing.T) {
-	h := newHouse(t)
+	h := newClosingWorld(t)
 	id := h.speaker(0)
 	customer := h.state(id).Customer
 	r, err := h.ledger.Reserve(t.Context(), id, 20_000, origin)
@@ -239,7 +239,7 @@ func TestAClosingWaitsForReplies(t *testing.T) {
 }
 
 func TestAClosingGoesOnWhenTheProviderIsBack(t *testing.T) {
-	h := newHouse(t)
+	h := newClosingWorld(t)
 	id := h.speaker(10_000)
 	customer := h.state(id).Customer
 	h.close(id)
@@ -271,7 +271,7 @@ func TestAClosingSurvivesAKillBetweenAnySteps(t *testing.T) {
 	for name, declines := range map[string]bool{"paid": false, "declined": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t)
+			h := newClosingWorld(t)
 			for at := 1; ; at++ {
 				if !h.closeDyingAt(t, at, declines) {
 					require.Greater(t, at, 8, "the steps are fewer than they should be")
@@ -284,7 +284,7 @@ func TestAClosingSurvivesAKillBetweenAnySteps(t *testing.T) {
 
 // closeDyingAt closes accounts with a first instance that crashes at a change. It reports whether there are that many
 // changes.
-func (h *house) closeDyingAt(t *testing.T, at int, declines bool) bool {
+func (h *closingWorld) closeDyingAt(t *testing.T, at int, declines bool) bool {
 	for _, after := range commandstest.Sides(at) {
 		how := fmt.Sprintf("died at change %d, after it: %v", at, after)
 		id := h.speaker(10_000)
@@ -293,13 +293,13 @@ func (h *house) closeDyingAt(t *testing.T, at int, declines bool) bool {
 			require.NoError(t, h.sandbox.FailNextPayment(customer))
 		}
 		h.close(id)
-		f := &fuse{at: at, after: after}
+		f := &commandstest.Fuse{At: at, After: after}
 		dying, ctx := h.mortal(t, f)
-		mortal := &mortalLog{Log: h.Log, fuse: f}
+		mortal := commandstest.MortalLog{Log: h.Log, Fuse: f}
 		dying.Periods = h.keeper(mortal)
 		j := &journal.Journal{Log: mortal, Registry: h.Journal.Registry}
 		err := h.goOn(ctx, dying, accounts.New(j, h.sandbox.Now), id)
-		if !f.blown() {
+		if !f.Blown() {
 			require.NoError(t, err)
 			return false
 		}
@@ -319,7 +319,7 @@ func (h *house) closeDyingAt(t *testing.T, at int, declines bool) bool {
 }
 
 // goOnUntilDone executes a closing like a worker.
-func (h *house) goOnUntilDone(t *testing.T, id string) error {
+func (h *closingWorld) goOnUntilDone(t *testing.T, id string) error {
 	var err error
 	for range 100 {
 		var notYet *todo.NotYetError

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/recital-tts/recital/commands/journal"
+	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/alert"
 	"github.com/recital-tts/recital/domain/subscription"
 	"github.com/recital-tts/recital/internal/events/eventlog"
@@ -98,25 +99,15 @@ func (b *Billing) lose(
 	return err
 }
 
-// alertUnpaid raises the alerts of the invoices for characters past a plan that a look finds unpaid. No plan is
-// withdrawn for them. It is called before the look is recorded, so that a crash cannot lose them.
-func (b *Billing) alertUnpaid(ctx context.Context, seen subscription.Observe, s subscription.State) error {
-	events, err := seen.Decide(s)
-	for _, event := range events {
-		failed, is := event.(subscription.PaymentFailed)
-		if !is {
-			continue
-		}
-		for _, i := range seen.Invoices {
-			if i.ID != failed.Invoice || i.Subscription != "" {
-				continue
-			}
-			err = errors.Join(err, b.Alert(ctx, Occasion{
-				Source: alert.PaymentsSource, Subject: i.ID, Reason: alert.Uncollected, At: seen.At,
-				Detail: fmt.Sprintf("account %s was to pay %d (%s) for characters past its plan", s.Account, i.AmountDue,
-					i.Currency),
-			}))
-		}
+// alertUnpaid raises the alert of an unpaid invoice, if it is for characters past a plan. No plan is withdrawn for it.
+func (b *Billing) alertUnpaid(ctx context.Context, seen subscription.Observe, e subscription.PaymentFailed) error {
+	i, found := domain.First(seen.Invoices, func(i subscription.Billed) bool { return i.ID == e.Invoice })
+	if !found || i.Subscription != "" {
+		return nil
 	}
-	return err
+	return b.Alert(ctx, Occasion{
+		Source: alert.PaymentsSource, Subject: i.ID, Reason: alert.Uncollected, At: seen.At,
+		Detail: fmt.Sprintf("account %s was to pay %d (%s) for characters past its plan", e.Account, i.AmountDue,
+			i.Currency),
+	})
 }

@@ -20,7 +20,7 @@ import (
 )
 
 // owing returns an account with an unpaid last period: its subscription has ended, and its card is declined.
-func (s *shop) owing() (account string) {
+func (s *world) owing() (account string) {
 	s.T.Helper()
 	account = s.subscribed(pro)
 	s.Must(s.ReplaceCard(s.T.Context(), account, s.register(account, "pm_card_chargeCustomerFail"), none, origin))
@@ -34,7 +34,7 @@ func (s *shop) owing() (account string) {
 	return account
 }
 
-func (s *shop) lastInvoice(account string) string {
+func (s *world) lastInvoice(account string) string {
 	for _, i := range s.has(account).Invoices {
 		if i.AmountDue == 504 {
 			return fmt.Sprintf("%s, %d attempts", i.Status, i.Attempts)
@@ -44,7 +44,7 @@ func (s *shop) lastInvoice(account string) string {
 }
 
 // chargedFor returns the number of charges of an amount to an account.
-func (s *shop) chargedFor(account string, amount int64) (times int) {
+func (s *world) chargedFor(account string, amount int64) (times int) {
 	for c, err := range s.api.V1Charges.List(s.T.Context(),
 		&api.ChargeListParams{Customer: new(s.state(account).Customer)}) {
 		require.NoError(s.T, err)
@@ -56,7 +56,7 @@ func (s *shop) chargedFor(account string, amount int64) (times int) {
 }
 
 func TestAnInvoiceThatIsNotPaidIsAnAlertAndPaidByANewCard(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	account := s.owing()
 	unpaid := s.has(account).Invoices[0].ID
 	require.Len(t, s.alerts(alert.Uncollected), 1)
@@ -74,7 +74,7 @@ func TestAnInvoiceThatIsNotPaidIsAnAlertAndPaidByANewCard(t *testing.T) {
 
 // While the alert cannot be raised, a failed payment is not recorded, so that it is found again.
 func TestNoCrashSwallowsTheAlertOfAnInvoice(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	account := s.subscribed(pro)
 	require.NoError(t, s.sandbox.FailNextPayment(s.state(account).Customer))
 	s.Periods = s.over(account, plan.Pro, 112_000)
@@ -93,8 +93,9 @@ func TestNoCrashSwallowsTheAlertOfAnInvoice(t *testing.T) {
 
 // After a crash at any change while a new card or a new subscription pays for the last period, the period is paid once.
 func TestWhatIsOwedIsCollectedOnce(t *testing.T) {
-	s := newShop(t)
-	for name, collect := range map[string]func(b *billing.Billing, account string) func(t *testing.T, f *fuse) bool{
+	s := newWorld(t)
+	type attempt = func(t *testing.T, f *commandstest.Fuse) bool
+	for name, collect := range map[string]func(b *billing.Billing, account string) attempt{
 		"by a new card":         s.byCard,
 		"by a new subscription": s.bySubscription,
 	} {
@@ -103,7 +104,7 @@ func TestWhatIsOwedIsCollectedOnce(t *testing.T) {
 				whole := false
 				for _, after := range commandstest.Sides(at) {
 					account := s.owing()
-					whole = collect(s.Billing, account)(t, &fuse{at: at, after: after})
+					whole = collect(s.Billing, account)(t, &commandstest.Fuse{At: at, After: after})
 					s.advance(40*24*time.Hour, account)
 					require.Equal(t, 1, s.chargedFor(account, 504), "died at %d, after it: %v", at, after)
 				}
@@ -116,12 +117,12 @@ func TestWhatIsOwedIsCollectedOnce(t *testing.T) {
 	}
 }
 
-func (s *shop) byCard(b *billing.Billing, account string) func(t *testing.T, f *fuse) bool {
+func (s *world) byCard(b *billing.Billing, account string) func(t *testing.T, f *commandstest.Fuse) bool {
 	method := s.register(account, "pm_card_mastercard")
-	return func(t *testing.T, f *fuse) bool {
+	return func(t *testing.T, f *commandstest.Fuse) bool {
 		dying, ctx := s.mortal(t, f)
 		_, err := dying.ReplaceCard(ctx, account, method, domain.Repetition{}, origin)
-		if !f.blown() {
+		if !f.Blown() {
 			require.NoError(t, err)
 			return true
 		}
@@ -131,16 +132,16 @@ func (s *shop) byCard(b *billing.Billing, account string) func(t *testing.T, f *
 	}
 }
 
-func (s *shop) bySubscription(b *billing.Billing, account string) func(t *testing.T, f *fuse) bool {
+func (s *world) bySubscription(b *billing.Billing, account string) func(t *testing.T, f *commandstest.Fuse) bool {
 	made, err := b.Subscribe(s.T.Context(), account, indie, none, origin)
 	require.NoError(s.T, err)
 	s.pay(made, "pm_card_visa")
 	s.advance(time.Second, account)
 	stream, paid := subscription.Stream(account), cause()
-	return func(t *testing.T, f *fuse) bool {
+	return func(t *testing.T, f *commandstest.Fuse) bool {
 		dying, ctx := s.mortal(t, f)
 		_, err := dying.Collect(ctx, stream, paid)
-		if f.blown() {
+		if f.Blown() {
 			require.Error(t, err)
 			_, err = b.Collect(t.Context(), stream, paid)
 		}
@@ -149,14 +150,14 @@ func (s *shop) bySubscription(b *billing.Billing, account string) func(t *testin
 			done, is := e.(subscription.Collected)
 			return is && done.Event == paid.String()
 		}))
-		return !f.blown()
+		return !f.Blown()
 	}
 }
 
 // An amount that is too small for an invoice goes on the next one. After the last one it is recorded as lost, once,
 // after a crash at any change, and is not collected later.
 func TestWhatIsTooLittleForAnInvoiceIsALoss(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	for at := 1; ; at++ {
 		for _, after := range commandstest.Sides(at) {
 			account := s.subscribed(pro)
@@ -171,10 +172,10 @@ func TestWhatIsTooLittleForAnInvoiceIsALoss(t *testing.T) {
 			require.Empty(t, s.losses(account), "another invoice may come")
 			s.advance(32*24*time.Hour, account)
 
-			f := &fuse{at: at, after: after}
+			f := &commandstest.Fuse{At: at, After: after}
 			dying, ctx := s.mortal(t, f)
 			err := bill(ctx, dying, 2)
-			if f.blown() {
+			if f.Blown() {
 				require.Error(t, err)
 				s.advance(25 * time.Hour)
 				err = bill(t.Context(), s.Billing, 2)
@@ -183,7 +184,7 @@ func TestWhatIsTooLittleForAnInvoiceIsALoss(t *testing.T) {
 			s.Must(s.Collect(t.Context(), subscription.Stream(account), cause()))
 			require.ElementsMatch(t, []string{"usage-" + account + "/1", "usage-" + account + "/2"}, s.losses(account))
 			require.Empty(t, s.items(account))
-			if !f.blown() {
+			if !f.Blown() {
 				require.Greater(t, at, 4, "the crashes were none")
 				return
 			}
@@ -193,7 +194,7 @@ func TestWhatIsTooLittleForAnInvoiceIsALoss(t *testing.T) {
 
 // Items on the invoice of a new subscription that is never paid become void, and are recorded as lost, once.
 func TestWhatIsOnAVoidInvoiceIsALoss(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	account := s.subscribed(pro)
 	s.Must(s.Cancel(t.Context(), account, none, origin))
 	s.Periods = s.over(account, plan.Pro, 5_000)
@@ -219,7 +220,7 @@ func TestWhatIsOnAVoidInvoiceIsALoss(t *testing.T) {
 }
 
 // losses returns the recorded losses.
-func (s *shop) losses(account string) (usages []string) {
+func (s *world) losses(account string) (usages []string) {
 	for _, event := range s.events(account) {
 		if lost, is := event.(subscription.Lost); is {
 			require.Equal(s.T, subscription.Lost{

@@ -22,16 +22,16 @@ import (
 
 // scene is a command, and the account for which it is executed.
 type scene struct {
-	prepare func(s *shop) (account, object string)
+	prepare func(s *world) (account, object string)
 	do      func(ctx context.Context, b *billing.Billing, account, object string, r domain.Repetition) error
 }
 
 func scenes() map[string]scene {
-	paid := func(price string) func(s *shop) (string, string) {
-		return func(s *shop) (string, string) { return s.subscribed(price), "" }
+	paid := func(price string) func(s *world) (string, string) {
+		return func(s *world) (string, string) { return s.subscribed(price), "" }
 	}
-	after := func(change func(s *shop, account string) error) func(s *shop) (string, string) {
-		return func(s *shop) (string, string) {
+	after := func(change func(s *world, account string) error) func(s *world) (string, string) {
+		return func(s *world) (string, string) {
 			account := s.subscribed(pro)
 			require.NoError(s.T, change(s, account))
 			return account, ""
@@ -45,14 +45,14 @@ func scenes() map[string]scene {
 	}
 	return map[string]scene{
 		"subscribe": {
-			func(*shop) (string, string) { return accounts.NewAccountID(), "" },
+			func(*world) (string, string) { return accounts.NewAccountID(), "" },
 			func(ctx context.Context, b *billing.Billing, account, _ string, r domain.Repetition) error {
 				_, err := b.Subscribe(ctx, account, pro, r, origin)
 				return err
 			},
 		},
 		"subscribe in place of another": {
-			func(s *shop) (string, string) {
+			func(s *world) (string, string) {
 				account := accounts.NewAccountID()
 				_, err := s.Subscribe(s.T.Context(), account, indie, none, origin)
 				require.NoError(s.T, err)
@@ -65,25 +65,25 @@ func scenes() map[string]scene {
 		},
 		"upgrade":   {paid(pro), changeTo(premium)},
 		"downgrade": {paid(pro), changeTo(indie)},
-		"upgrade in place of a downgrade": {after(func(s *shop, account string) error {
+		"upgrade in place of a downgrade": {after(func(s *world, account string) error {
 			_, err := s.ChangePlan(s.T.Context(), account, indie, none, origin)
 			return err
 		}), changeTo(premium)},
-		"declined upgrade in place of a downgrade": {after(func(s *shop, account string) error {
+		"declined upgrade in place of a downgrade": {after(func(s *world, account string) error {
 			_, err := s.ReplaceCard(s.T.Context(), account, s.register(account, "pm_card_chargeCustomerFail"), none, origin)
 			require.NoError(s.T, err)
 			_, err = s.ChangePlan(s.T.Context(), account, indie, none, origin)
 			return err
 		}), refusedBy(changeTo(premium))},
-		"upgrade to be confirmed": {func(s *shop) (string, string) { return s.asking(pro), "" },
+		"upgrade to be confirmed": {func(s *world) (string, string) { return s.asking(pro), "" },
 			refusedBy(changeTo(premium))},
-		"upgrade in place of one to be confirmed": {func(s *shop) (string, string) {
+		"upgrade in place of one to be confirmed": {func(s *world) (string, string) {
 			account := s.asking(indie)
 			s.asked(account, premium, none)
 			return account, ""
 		}, refusedBy(changeTo(pro))},
 		"drop a change": {
-			after(func(s *shop, account string) error {
+			after(func(s *world, account string) error {
 				_, err := s.ChangePlan(s.T.Context(), account, indie, none, origin)
 				return err
 			}),
@@ -100,7 +100,7 @@ func scenes() map[string]scene {
 			},
 		},
 		"uncancel": {
-			after(func(s *shop, account string) error {
+			after(func(s *world, account string) error {
 				_, err := s.Cancel(s.T.Context(), account, none, origin)
 				return err
 			}),
@@ -117,7 +117,7 @@ func scenes() map[string]scene {
 			},
 		},
 		"replace the card": {
-			func(s *shop) (string, string) {
+			func(s *world) (string, string) {
 				account := s.subscribed(pro)
 				return account, s.register(account, "pm_card_mastercard")
 			},
@@ -175,7 +175,7 @@ func TestACrashAnywhereIsRepaired(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newShop(t)
+			s := newWorld(t)
 			account, object := c.prepare(s)
 			require.NoError(t, c.do(t.Context(), s.Billing, account, object, none))
 			want := s.outcome(account)
@@ -190,15 +190,15 @@ func TestACrashAnywhereIsRepaired(t *testing.T) {
 	}
 }
 
-func (s *shop) crashEverywhere(t *testing.T, c scene, by repair, want outcome) {
+func (s *world) crashEverywhere(t *testing.T, c scene, by repair, want outcome) {
 	for at := 1; ; at++ {
 		for _, after := range commandstest.Sides(at) {
 			account, object := c.prepare(s)
 			before := s.requests(account)
-			f := &fuse{at: at, after: after}
+			f := &commandstest.Fuse{At: at, After: after}
 			dying, ctx := s.mortal(t, f)
 			err := c.do(ctx, dying, account, object, by.with)
-			if !f.blown() {
+			if !f.Blown() {
 				require.NoError(t, err)
 				require.Greater(t, at, 2, "the crashes were none")
 				return
@@ -211,7 +211,7 @@ func (s *shop) crashEverywhere(t *testing.T, c scene, by repair, want outcome) {
 }
 
 // requests counts the requests of an account's owner.
-func (s *shop) requests(account string) (n int) {
+func (s *world) requests(account string) (n int) {
 	for _, event := range s.events(account) {
 		if _, is := event.(subscription.Requested); is {
 			n++
@@ -221,7 +221,7 @@ func (s *shop) requests(account string) (n int) {
 }
 
 // repair completes a command. A repetition succeeds, or is refused because the command was executed.
-func (s *shop) repair(t *testing.T, c scene, by repair, account, object string, recorded bool) {
+func (s *world) repair(t *testing.T, c scene, by repair, account, object string, recorded bool) {
 	if !by.worker || !recorded {
 		err := c.do(t.Context(), s.Billing, account, object, by.with)
 		require.Contains(t, []domain.Code{"", domain.Rejected}, domain.CodeOf(err), err)
@@ -232,7 +232,7 @@ func (s *shop) repair(t *testing.T, c scene, by repair, account, object string, 
 }
 
 // requireOnce requires the outcome of a command without a crash.
-func (s *shop) requireOnce(t *testing.T, want outcome, account string, by repair, how string) {
+func (s *world) requireOnce(t *testing.T, want outcome, account string, by repair, how string) {
 	got := s.outcome(account)
 	if by.with == none && !by.worker {
 		got.Setups = min(got.Setups, want.Setups) // a repetition after a lost answer creates another one, which is free
@@ -263,7 +263,7 @@ type outcome struct {
 	Open               bool
 }
 
-func (s *shop) outcome(account string) outcome {
+func (s *world) outcome(account string) outcome {
 	s.T.Helper()
 	has, state := s.has(account), s.state(account)
 	o := outcome{Open: state.Open != nil, Customers: s.customersOf(account), Setups: s.setupsOf(state.Customer)}
@@ -295,7 +295,7 @@ func (s *shop) outcome(account string) outcome {
 }
 
 // customersOf counts the customers with the id of an account.
-func (s *shop) customersOf(account string) (n int) {
+func (s *world) customersOf(account string) (n int) {
 	for one, err := range s.api.V1Customers.List(s.T.Context(), &api.CustomerListParams{}) {
 		require.NoError(s.T, err)
 		if one.Metadata["account"] == account {
@@ -305,7 +305,7 @@ func (s *shop) customersOf(account string) (n int) {
 	return n
 }
 
-func (s *shop) setupsOf(customer string) (n int) {
+func (s *world) setupsOf(customer string) (n int) {
 	if customer == "" {
 		return 0
 	}
@@ -317,9 +317,9 @@ func (s *shop) setupsOf(customer string) (n int) {
 }
 
 func TestAWorkerLeavesAYoungRequestAlone(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	account := accounts.NewAccountID()
-	f := &fuse{at: 2}
+	f := &commandstest.Fuse{At: 2}
 	dying, ctx := s.mortal(t, f)
 	_, err := dying.Subscribe(ctx, account, pro, domain.Repetition{Key: "k", Content: "c"}, origin)
 	require.Error(t, err)

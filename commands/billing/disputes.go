@@ -16,23 +16,16 @@ import (
 	"github.com/recital-tts/recital/internal/events/todo"
 )
 
-// alertLost raises the alerts of the disputes that a look finds lost. It is called before the look is recorded, so that
-// a crash cannot lose them.
-func (b *Billing) alertLost(ctx context.Context, seen subscription.Observe, s subscription.State) error {
-	events, err := seen.Decide(s)
+// alertLost raises the alert of a lost dispute.
+func (b *Billing) alertLost(ctx context.Context, e subscription.InvoiceDisputed) error {
 	rest := "its plan stays"
 	if b.DisputeEndsPlan {
 		rest = "its plan ends"
 	}
-	for _, event := range events {
-		if e, is := event.(subscription.InvoiceDisputed); is && e.Dispute == subscription.DisputeLost {
-			err = errors.Join(err, b.Alert(ctx, Occasion{
-				Source: alert.PaymentsSource, Subject: e.Invoice, Reason: alert.DisputeLost, At: e.At,
-				Detail: fmt.Sprintf("%s of account %s went back, and %s", money.Format(e.Amount, e.Currency), e.Account, rest),
-			}))
-		}
-	}
-	return err
+	return b.Alert(ctx, Occasion{
+		Source: alert.PaymentsSource, Subject: e.Invoice, Reason: alert.DisputeLost, At: e.At,
+		Detail: fmt.Sprintf("%s of account %s went back, and %s", money.Format(e.Amount, e.Currency), e.Account, rest),
+	})
 }
 
 // EndDisputed ends the subscriptions of an account after a lost dispute. The name is the subscription's stream, and the

@@ -16,7 +16,7 @@ import (
 func TestADisputeThatIsLostIsAnAlert(t *testing.T) {
 	t.Parallel()
 	for _, won := range []bool{false, true} {
-		s := newShop(t)
+		s := newWorld(t)
 		account := s.subscribed(indie)
 		refresh := func() {
 			s.Must(s.Refresh(t.Context(), account))
@@ -45,16 +45,16 @@ func TestADisputeThatIsLostIsAnAlert(t *testing.T) {
 
 // After a crash at any change while the subscription of a lost dispute ends, it ends once, by one request.
 func TestALostDisputeEndsThePlanByTheOperatorsRule(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	s.DisputeEndsPlan = true
 	for at, done := 1, false; !done; at++ {
 		for _, after := range commandstest.Sides(at) {
 			account := s.disputed()
 			name, lost := subscription.Stream(account), cause()
-			f := &fuse{at: at, after: after}
+			f := &commandstest.Fuse{At: at, After: after}
 			dying, ctx := s.mortal(t, f)
 			_, err := dying.EndDisputed(ctx, name, lost)
-			if done = !f.blown(); !done {
+			if done = !f.Blown(); !done {
 				require.Error(t, err)
 				_, err = s.EndDisputed(t.Context(), name, lost)
 			}
@@ -71,7 +71,7 @@ func TestALostDisputeEndsThePlanByTheOperatorsRule(t *testing.T) {
 }
 
 // disputed returns an account with a lost dispute, observed twice.
-func (s *shop) disputed() (account string) {
+func (s *world) disputed() (account string) {
 	s.T.Helper()
 	account = s.subscribed(indie)
 	dispute, err := s.sandbox.Dispute(s.has(account).Invoices[0].ID)
@@ -92,7 +92,7 @@ func endsPlan(e subscription.Event) bool {
 	return is && lost.EndsPlan
 }
 
-func (s *shop) countEnds(account string) (n int) {
+func (s *world) countEnds(account string) (n int) {
 	for _, e := range s.events(account) {
 		if wanted, is := e.(subscription.Requested); is && wanted.Kind == subscription.EndDisputed {
 			n++

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/subscription"
@@ -125,13 +123,8 @@ func (b *Billing) loseBalance(ctx context.Context, s subscription.State) error {
 	if err != nil || owed <= 0 {
 		return unlessNotFound(err)
 	}
-	loss := subscription.RecordLoss{
-		Account: s.Account, Object: s.Customer, Reason: subscription.BelowMinimum, Amount: owed, Currency: currency,
-		At: b.now(),
-	}
-	_, _, err = journal.Execute(ctx, b.Journal, stream(s.Account), command(loss),
-		journal.System().Metadata(uuid.New(), loss.At))
-	return err
+	rest := payments.AddedItem{Usage: s.Customer, Amount: owed, Currency: currency}
+	return b.lose(ctx, s, rest, subscription.BelowMinimum, journal.System())
 }
 
 // closing returns the id by which the provider recognises a step of the end of a customer.

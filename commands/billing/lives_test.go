@@ -27,7 +27,7 @@ import (
 
 // life is an account with random actions of its owner, and the expected statement.
 type life struct {
-	*house
+	*closingWorld
 	t       *testing.T
 	draw    *rapid.T
 	id      string
@@ -43,7 +43,7 @@ type life struct {
 // collected, open and forgiven amounts match the price list, to the cent, and every character past a plan is on one
 // line of an invoice, or its loss is an event.
 func TestALifeIsPaidToTheCent(t *testing.T) {
-	h := newHouse(t)
+	h := newClosingWorld(t)
 	proptest.Check(t, 4, func(draw *rapid.T) {
 		l := newLife(h, t, draw)
 		steps := map[string]func(){
@@ -69,11 +69,11 @@ func TestALifeIsPaidToTheCent(t *testing.T) {
 	})
 }
 
-func newLife(h *house, t *testing.T, draw *rapid.T) *life {
+func newLife(h *closingWorld, t *testing.T, draw *rapid.T) *life {
 	opened, err := h.accounts.Open(t.Context(), "free", commandstest.Operator())
 	require.NoError(draw, err)
 	id := opened.Account
-	return &life{house: h, t: t, draw: draw, id: id, due: newStatement(h.Account(id).Entitlement.Start),
+	return &life{closingWorld: h, t: t, draw: draw, id: id, due: newStatement(h.Account(id).Entitlement.Start),
 		subs: map[string]*bought{}, lapsed: map[string]bool{}}
 }
 
@@ -110,9 +110,9 @@ func (l *life) asks(what func(ctx context.Context, b *billing.Billing) error) {
 		l.permitted(what(l.t.Context(), l.Billing))
 		return
 	}
-	f := &fuse{at: at, after: rapid.Bool().Draw(l.draw, "after")}
+	f := &commandstest.Fuse{At: at, After: rapid.Bool().Draw(l.draw, "after")}
 	dying, ctx := l.mortal(l.t, f)
-	if err := what(ctx, dying); !f.blown() {
+	if err := what(ctx, dying); !f.Blown() {
 		l.permitted(err)
 		return
 	}
@@ -335,11 +335,11 @@ func (l *life) entitled(now time.Time) (of bought, any bool) {
 func (l *life) works() {
 	at := rapid.IntRange(-3, 8).Draw(l.draw, "dies at")
 	if at > 0 {
-		f := &fuse{at: at, after: rapid.Bool().Draw(l.draw, "after")}
+		f := &commandstest.Fuse{At: at, After: rapid.Bool().Draw(l.draw, "after")}
 		dying, ctx := l.mortal(l.t, f)
-		log := &mortalLog{Log: l.Log, fuse: f}
+		log := commandstest.MortalLog{Log: l.Log, Fuse: f}
 		dying.Periods = l.keeper(log)
-		if err := l.work(ctx, dying); !f.blown() {
+		if err := l.work(ctx, dying); !f.Blown() {
 			require.NoError(l.draw, err, "%s", l)
 		}
 		l.advance(billing.Patience + time.Second)
@@ -421,16 +421,16 @@ func (l *life) end() {
 
 // closes closes the account. The first instance that executes the due steps sometimes crashes.
 func (l *life) closes() {
-	l.house.close(l.id)
+	l.closingWorld.close(l.id)
 	l.due.reach(l.sandbox.Now())
 	l.due.bill()
-	f := &fuse{at: rapid.IntRange(1, 20).Draw(l.draw, "dies at"), after: rapid.Bool().Draw(l.draw, "after")}
+	f := &commandstest.Fuse{At: rapid.IntRange(1, 20).Draw(l.draw, "dies at"), After: rapid.Bool().Draw(l.draw, "after")}
 	dying, ctx := l.mortal(l.t, f)
-	log := &mortalLog{Log: l.Log, fuse: f}
+	log := commandstest.MortalLog{Log: l.Log, Fuse: f}
 	dying.Periods = l.keeper(log)
 	j := &journal.Journal{Log: log, Registry: l.Journal.Registry}
-	err := l.house.goOn(ctx, dying, accounts.New(j, l.sandbox.Now), l.id)
-	if f.blown() {
+	err := l.closingWorld.goOn(ctx, dying, accounts.New(j, l.sandbox.Now), l.id)
+	if f.Blown() {
 		err = l.goOnUntilDone(l.t, l.id)
 	}
 	require.NoError(l.draw, err, "%s", l)

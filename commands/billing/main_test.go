@@ -47,8 +47,8 @@ var (
 	origin = journal.Origin{Actor: eventlog.Actor{Kind: eventlog.ActorAccount, Account: "a"}}
 )
 
-// shop is billing on a real log, a real keyring and a real provider, whose clock it uses.
-type shop struct {
+// world is billing on a real log, a real keyring and a real provider, whose clock it uses.
+type world struct {
 	*commandstest.World
 	*billing.Billing // of an instance without faults
 	sandbox          *sandbox.Sandbox
@@ -64,9 +64,9 @@ type shop struct {
 
 var errDeaf = errors.New("deaf")
 
-func newShop(t testing.TB) *shop {
+func newWorld(t testing.TB) *world {
 	t.Helper()
-	s := &shop{World: commandstest.New(t)}
+	s := &world{World: commandstest.New(t)}
 	s.keys = memkeys.New()
 	s.sandbox = newProvider(t)
 	address := s.sandbox.URL()
@@ -76,8 +76,7 @@ func newShop(t testing.TB) *shop {
 		URL: &address, HTTPClient: &http.Client{Transport: transport}, LeveledLogger: &api.LeveledLogger{},
 	})))
 	s.Billing = s.instance(s.Log, s.gateway(address), "")
-	_, err := s.ObserveCatalogue(t.Context())
-	require.NoError(t, err)
+	s.Must(s.ObserveCatalogue(t.Context()))
 	return s
 }
 
@@ -95,7 +94,7 @@ func newProvider(t testing.TB) *sandbox.Sandbox {
 	return provider
 }
 
-func (s *shop) gateway(address string) *stripe.Gateway {
+func (s *world) gateway(address string) *stripe.Gateway {
 	s.T.Helper()
 	gateway, err := stripe.New(stripe.Config{Key: key, URL: address, Now: s.sandbox.Now})
 	require.NoError(s.T, err)
@@ -103,7 +102,7 @@ func (s *shop) gateway(address string) *stripe.Gateway {
 	return gateway
 }
 
-func (s *shop) instance(log eventlog.Log, gateway payments.Gateway, coupon string) *billing.Billing {
+func (s *world) instance(log eventlog.Log, gateway payments.Gateway, coupon string) *billing.Billing {
 	s.T.Helper()
 	return billing.New(billing.Config{
 		Journal: &journal.Journal{Log: log, Registry: s.Journal.Registry}, Gateway: gateway, Keys: s.keys, Views: s,
@@ -113,10 +112,10 @@ func (s *shop) instance(log eventlog.Log, gateway payments.Gateway, coupon strin
 }
 
 // AccountOf implements billing.Views with a read model that lags.
-func (s *shop) AccountOf(context.Context, string) (string, error) { return "", nil }
+func (s *world) AccountOf(context.Context, string) (string, error) { return "", nil }
 
 // Overdue implements billing.Views.
-func (s *shop) Overdue(_ context.Context, _ time.Time, after string) (next []string, err error) {
+func (s *world) Overdue(_ context.Context, _ time.Time, after string) (next []string, err error) {
 	for _, account := range s.overdue { // one at a time
 		if account > after {
 			return []string{account}, nil
@@ -125,13 +124,13 @@ func (s *shop) Overdue(_ context.Context, _ time.Time, after string) (next []str
 	return nil, nil
 }
 
-func (s *shop) address(_ context.Context, account string) ([]byte, error) {
+func (s *world) address(_ context.Context, account string) ([]byte, error) {
 	sealed, _ := s.addresses.Load(account)
 	address, _ := sealed.([]byte)
 	return address, nil
 }
 
-func (s *shop) alert(_ context.Context, o billing.Occasion) error {
+func (s *world) alert(_ context.Context, o billing.Occasion) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.deaf {
@@ -142,7 +141,7 @@ func (s *shop) alert(_ context.Context, o billing.Occasion) error {
 }
 
 // alerts returns the raised alerts of a reason. Unpaid invoices are raised at each look, and here once.
-func (s *shop) alerts(reason alert.Reason) (raised []billing.Occasion) {
+func (s *world) alerts(reason alert.Reason) (raised []billing.Occasion) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, o := range s.raised {
@@ -155,19 +154,19 @@ func (s *shop) alerts(reason alert.Reason) (raised []billing.Occasion) {
 	return raised
 }
 
-func (s *shop) state(account string) subscription.State {
+func (s *world) state(account string) subscription.State {
 	s.T.Helper()
 	state, _, err := s.State(s.T.Context(), account)
 	require.NoError(s.T, err)
 	return state
 }
 
-func (s *shop) events(account string) []subscription.Event {
+func (s *world) events(account string) []subscription.Event {
 	return commandstest.Fold[subscription.Event](s.World, subscription.Stream(account))
 }
 
 // has returns the provider's state of an account, or the last state of its customer.
-func (s *shop) has(account string) payments.Billing {
+func (s *world) has(account string) payments.Billing {
 	s.T.Helper()
 	customer := ""
 	for _, event := range s.events(account) {
@@ -184,13 +183,13 @@ func (s *shop) has(account string) payments.Billing {
 }
 
 // pay pays the first invoice of a subscription.
-func (s *shop) pay(made billing.NewSubscription, card string) {
+func (s *world) pay(made billing.NewSubscription, card string) {
 	s.T.Helper()
 	require.NoError(s.T, s.sandbox.Confirm(made.ClientSecret, card))
 }
 
 // subscribed returns an account with a paid subscription.
-func (s *shop) subscribed(price string) (account string) {
+func (s *world) subscribed(price string) (account string) {
 	s.T.Helper()
 	account = accounts.NewAccountID()
 	made, err := s.Subscribe(s.T.Context(), account, price, none, origin)
@@ -201,7 +200,7 @@ func (s *shop) subscribed(price string) (account string) {
 }
 
 // register returns another payment method of an account, like the page for cards.
-func (s *shop) register(account, card string) string {
+func (s *world) register(account, card string) string {
 	s.T.Helper()
 	method, err := s.api.V1PaymentMethods.Attach(s.T.Context(), card,
 		&api.PaymentMethodAttachParams{Customer: new(s.state(account).Customer)})
@@ -210,7 +209,7 @@ func (s *shop) register(account, card string) string {
 }
 
 // advance advances the clock, and refreshes accounts, as after notices.
-func (s *shop) advance(d time.Duration, refresh ...string) {
+func (s *world) advance(d time.Duration, refresh ...string) {
 	s.T.Helper()
 	require.NoError(s.T, s.sandbox.Advance(d))
 	for _, account := range refresh {
@@ -221,32 +220,8 @@ func (s *shop) advance(d time.Duration, refresh ...string) {
 // cause returns the id of an event.
 func cause() uuid.UUID { return uuid.New() }
 
-// fuse crashes a process at its n-th change outside of it, before or after the change.
-type fuse struct {
-	at    int
-	after bool
-	die   context.CancelFunc
-
-	mu    sync.Mutex
-	count int
-}
-
-// pass counts a change, and reports whether the process crashes at it.
-func (f *fuse) pass() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.count++
-	return f.count >= f.at
-}
-
-func (f *fuse) blown() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.count >= f.at
-}
-
 // mortal returns an instance that crashes by a fuse, with its context.
-func (s *shop) mortal(t *testing.T, f *fuse) (*billing.Billing, context.Context) {
+func (s *world) mortal(t *testing.T, f *commandstest.Fuse) (*billing.Billing, context.Context) {
 	t.Helper()
 	target, err := url.Parse(s.sandbox.URL())
 	require.NoError(t, err)
@@ -254,9 +229,9 @@ func (s *shop) mortal(t *testing.T, f *fuse) (*billing.Billing, context.Context)
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	forward.Transport, forward.ErrorLog = transport, slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		dies := r.Method != http.MethodGet && f.pass()
-		if dies && !f.after {
-			f.die()
+		dies := r.Method != http.MethodGet && f.Pass()
+		if dies && !f.After {
+			f.Die()
 			panic(http.ErrAbortHandler)
 		}
 		if !dies {
@@ -264,7 +239,7 @@ func (s *shop) mortal(t *testing.T, f *fuse) (*billing.Billing, context.Context)
 			return
 		}
 		forward.ServeHTTP(httptest.NewRecorder(), r.WithContext(context.WithoutCancel(r.Context())))
-		f.die()
+		f.Die()
 		panic(http.ErrAbortHandler)
 	}))
 	proxy.Config.ErrorLog = forward.ErrorLog
@@ -274,28 +249,6 @@ func (s *shop) mortal(t *testing.T, f *fuse) (*billing.Billing, context.Context)
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
-	f.die = cancel
-	return s.instance(&mortalLog{Log: s.Log, fuse: f}, s.gateway(proxy.URL), ""), ctx
-}
-
-// mortalLog is the log of an instance that crashes by a fuse.
-type mortalLog struct {
-	eventlog.Log
-	fuse *fuse
-}
-
-// Append implements eventlog.Log.
-func (l *mortalLog) Append(
-	ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed,
-) (eventlog.Appended, error) {
-	if !l.fuse.pass() {
-		return l.Log.Append(ctx, stream, expected, events)
-	}
-	if l.fuse.after {
-		if _, err := l.Log.Append(context.WithoutCancel(ctx), stream, expected, events); err != nil {
-			return eventlog.Appended{}, err
-		}
-	}
-	l.fuse.die()
-	return eventlog.Appended{}, ctx.Err()
+	f.Die = cancel
+	return s.instance(commandstest.MortalLog{Log: s.Log, Fuse: f}, s.gateway(proxy.URL), ""), ctx
 }

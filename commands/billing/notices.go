@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/recital-tts/recital/commands/journal"
-	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/payment"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/todo"
@@ -112,7 +111,7 @@ func (b *Billing) follow(
 			return &todo.NotYetError{After: requestPatience}
 		}
 		defer release()
-		_, _, err := b.refresh(ctx, account, origin)
+		_, err := b.refresh(ctx, account, origin)
 		return err
 	})
 }
@@ -187,14 +186,4 @@ func unlessNotFound(err error) error {
 		return nil
 	}
 	return refusal(err)
-}
-
-// Refresh records the provider's current state of an account. Errors: domain.NotFound for an account that was never a
-// customer.
-func (b *Billing) Refresh(ctx context.Context, account string) (eventlog.Position, error) {
-	state, position, err := b.refresh(ctx, account, journal.System())
-	if err == nil && state.Account == "" {
-		err = domain.Refuse(domain.NotFound, "The account has no billing")
-	}
-	return position, err
 }

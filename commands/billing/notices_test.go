@@ -49,7 +49,7 @@ func (b *busy) Prices(ctx context.Context) ([]payments.Price, error) {
 }
 
 // occurred returns the provider's events, oldest first.
-func (s *shop) occurred() (all []payments.Event) {
+func (s *world) occurred() (all []payments.Event) {
 	s.T.Helper()
 	for e, err := range s.Gateway.Events(s.T.Context(), time.Time{}) {
 		require.NoError(s.T, err)
@@ -58,12 +58,12 @@ func (s *shop) occurred() (all []payments.Event) {
 	return all
 }
 
-func (s *shop) notice(id string) payment.State {
+func (s *world) notice(id string) payment.State {
 	return spec.Fold(payment.Evolve, commandstest.Fold[payment.Event](s.World, payment.Stream(id)))
 }
 
 func TestANoticeIsRecordedOnceAndHandled(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	account := accounts.NewAccountID()
 	made, err := s.Subscribe(t.Context(), account, pro, none, origin)
 	require.NoError(t, err)
@@ -100,7 +100,7 @@ func TestANoticeIsRecordedOnceAndHandled(t *testing.T) {
 }
 
 func TestNoticesThatAreAboutNoAccount(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	// given a customer of another application, one with the id of an account of ours, and a deleted one
 	account := s.subscribed(pro)
 	customer := func(metadata map[string]string) string {
@@ -133,7 +133,7 @@ func TestNoticesThatAreAboutNoAccount(t *testing.T) {
 }
 
 func TestANoticeForAnalyticsIsRecordedApart(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	e := payments.Event{ID: "evt_1", Type: "invoice.paid", CreatedAt: s.sandbox.Now()}
 	for range 2 {
 		s.Must(s.RecordNotice(t.Context(), e, true))
@@ -145,7 +145,7 @@ func TestANoticeForAnalyticsIsRecordedApart(t *testing.T) {
 }
 
 func TestANoticeWithoutAValidIDIsRefused(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	for _, id := range []string{"", "reconciliation/..", "analytics-evt_1", "a b"} {
 		_, err := s.RecordNotice(t.Context(), payments.Event{ID: id, Type: "invoice.paid"}, false)
 		require.Equal(t, domain.Invalid, domain.CodeOf(err), id)
@@ -154,7 +154,7 @@ func TestANoticeWithoutAValidIDIsRefused(t *testing.T) {
 
 // Notices that were received before the start of a look need none of their own.
 func TestManyNoticesCostOneLook(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	account := s.subscribed(pro)
 	asked := &busy{Gateway: s.Gateway}
 	b := s.instance(s.Log, asked, "")
@@ -187,7 +187,7 @@ func TestManyNoticesCostOneLook(t *testing.T) {
 }
 
 func TestTheCatalogueFollowsThePrices(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	list := func() catalogue.State {
 		return spec.Fold(catalogue.Evolve, commandstest.Fold[catalogue.Event](s.World, catalogue.Stream))
 	}
@@ -240,7 +240,7 @@ func TestTheCatalogueFollowsThePrices(t *testing.T) {
 }
 
 func TestReconciliationFindsWhatNoNoticeSaid(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	account := accounts.NewAccountID()
 	made, err := s.Subscribe(t.Context(), account, pro, none, origin)
 	require.NoError(t, err)
@@ -272,7 +272,7 @@ func TestReconciliationFindsWhatNoNoticeSaid(t *testing.T) {
 }
 
 func TestReconciliationLooksAtWhatIsOverdue(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	s.overdue = []string{s.subscribed(pro), s.subscribed(pro)}
 	slices.Sort(s.overdue)
 	s.advance(40 * 24 * time.Hour)
@@ -287,7 +287,7 @@ func TestReconciliationLooksAtWhatIsOverdue(t *testing.T) {
 }
 
 func TestAPlanIsWithdrawnWhenNobodyPays(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	account := s.subscribed(pro)
 	s.Must(s.ReplaceCard(t.Context(), account, s.register(account, "pm_card_chargeCustomerFail"), none, origin))
 	stream := "subscription-" + account
@@ -328,7 +328,7 @@ func TestAPlanIsWithdrawnWhenNobodyPays(t *testing.T) {
 }
 
 func TestAProviderThatIsAwayIsAskedLater(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	account := s.subscribed(indie)
 	away := s.instance(s.Log, s.gateway("http://127.0.0.1:1"), "")
 	_, err := away.ChangePlan(t.Context(), account, pro, none, origin)
@@ -342,7 +342,7 @@ func TestAProviderThatIsAwayIsAskedLater(t *testing.T) {
 
 // A wrong key of the provider withdraws no plan, and leaves no executed request open.
 func TestTheWrongProviderIsNoAnswer(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	account := s.subscribed(indie)
 	before := s.state(account)
 	wrong := s.instance(s.Log, s.gateway(newProvider(t).URL()), "")
@@ -355,7 +355,7 @@ func TestTheWrongProviderIsNoAnswer(t *testing.T) {
 	require.Equal(t, before, s.state(account))
 
 	// even in the middle of a request
-	f := &fuse{at: 2}
+	f := &commandstest.Fuse{At: 2}
 	dying, ctx := s.mortal(t, f)
 	_, err = dying.ChangePlan(ctx, account, pro, none, origin)
 	require.Error(t, err)
@@ -382,7 +382,7 @@ func (m *meanwhile) Billing(ctx context.Context, customer string) (payments.Bill
 
 // A look that was overtaken by another one is not recorded, because it is older.
 func TestAnOlderLookNeverWins(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	account := s.subscribed(pro)
 	slow := s.instance(s.Log, &meanwhile{s.Gateway, sync.OnceFunc(func() {
 		_, err := s.Cancel(t.Context(), account, none, origin)
@@ -411,7 +411,7 @@ func (d *during) SetCancelAtPeriodEnd(
 // While the provider executes a request for long, notices about the same account are postponed, so that notices about
 // others need not wait.
 func TestANoticeRestsWhileARequestIsUnderWay(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	account := s.subscribed(pro)
 	e := payments.Event{ID: "evt_during", Type: "customer.subscription.updated", Customer: s.state(account).Customer}
 	gateway := &during{Gateway: s.Gateway}
@@ -433,7 +433,7 @@ func TestANoticeRestsWhileARequestIsUnderWay(t *testing.T) {
 }
 
 func TestAnErrorOfTheProviderIsNotTakenForAnAnswer(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	odd := s.instance(s.Log, &failing{s.Gateway}, "")
 	account := s.subscribed(indie)
 	_, err := odd.ChangePlan(t.Context(), account, pro, none, origin)

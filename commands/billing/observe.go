@@ -28,9 +28,7 @@ func (b *Billing) observe(
 
 // refresh observes an account. If a confirmed upgrade replaces a scheduled change, it drops that change at the
 // provider. After a failure the next look does so.
-func (b *Billing) refresh(
-	ctx context.Context, account string, origin journal.Origin,
-) (subscription.State, eventlog.Position, error) {
+func (b *Billing) refresh(ctx context.Context, account string, origin journal.Origin) (eventlog.Position, error) {
 	if payments.CallerOf(ctx).Account == "" {
 		ctx = payments.WithCaller(ctx, payments.Caller{Account: account}) // sendAddress reuses the customer of the look
 	}
@@ -39,16 +37,17 @@ func (b *Billing) refresh(
 		b.sendAddress(ctx, account, state.Customer)
 	}
 	if err != nil || len(state.Superseded()) == 0 {
-		return state, position, err
+		return position, err
 	}
 	for _, id := range state.Superseded() {
 		known, _ := state.Find(id)
 		a := payments.Attempt{ID: journal.DeriveID(id, "drop what comes after "+known.Price).String()}
 		if _, err := b.Gateway.DropScheduledChange(ctx, a, id); err != nil {
-			return state, position, refusal(err)
+			return position, refusal(err)
 		}
 	}
-	return b.observe(ctx, account, origin)
+	_, position, err = b.observe(ctx, account, origin)
+	return position, err
 }
 
 // look reads the provider's state of an account.
@@ -111,7 +110,25 @@ func (b *Billing) lookBy(
 	if sealer.err != nil {
 		return seen, sealer.err
 	}
-	return seen, errors.Join(b.alertUnpaid(ctx, seen, s), b.alertLost(ctx, seen, s), b.alertSecond(ctx, seen, s))
+	return seen, b.raiseAlerts(ctx, seen, s)
+}
+
+// raiseAlerts raises the alerts of a look. It is called before the look is recorded, so that a crash cannot lose them.
+func (b *Billing) raiseAlerts(ctx context.Context, seen subscription.Observe, s subscription.State) error {
+	events, err := seen.Decide(s)
+	after := s
+	for _, event := range events {
+		after = subscription.Evolve(after, event)
+		switch e := event.(type) {
+		case subscription.PaymentFailed:
+			err = errors.Join(err, b.alertUnpaid(ctx, seen, e))
+		case subscription.InvoiceDisputed:
+			if e.Dispute == subscription.DisputeLost {
+				err = errors.Join(err, b.alertLost(ctx, e))
+			}
+		}
+	}
+	return errors.Join(err, b.alertSecond(ctx, seen.At, s, after))
 }
 
 // unread returns the error of a failed look. If the provider does not know an object that it created, it is the wrong

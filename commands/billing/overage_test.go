@@ -11,6 +11,7 @@ import (
 	api "github.com/stripe/stripe-go/v84"
 
 	"github.com/recital-tts/recital/commands/accounts"
+	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/domain/subscription"
@@ -27,7 +28,7 @@ type books struct {
 }
 
 // over returns a period of an account with characters past its plan.
-func (s *shop) over(account string, past plan.Type, characters int64) *books {
+func (s *world) over(account string, past plan.Type, characters int64) *books {
 	return &books{over: ledger.PeriodOverage{
 		Account: account, Plan: past, Characters: characters, At: s.sandbox.Now(),
 	}}
@@ -57,7 +58,7 @@ func (b *books) OverageBilled(
 func (b *books) EndFor(context.Context, string) ([]todo.Item, error) { return nil, nil }
 
 // items returns the amounts of an account's items, waiting or invoiced.
-func (s *shop) items(account string) (amounts []int64) {
+func (s *world) items(account string) (amounts []int64) {
 	for one, err := range s.api.V1InvoiceItems.List(s.T.Context(),
 		&api.InvoiceItemListParams{Customer: new(s.state(account).Customer)}) {
 		require.NoError(s.T, err)
@@ -69,7 +70,7 @@ func (s *shop) items(account string) (amounts []int64) {
 }
 
 func TestOverageIsBilledOnce(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	account := s.subscribed(pro)
 	over := ledger.PeriodOverage{
 		Account: account, Plan: plan.Pro, Start: s.sandbox.Now(), End: s.sandbox.Now(), Characters: 123_456,
@@ -81,7 +82,7 @@ func TestOverageIsBilledOnce(t *testing.T) {
 	period := &books{over: over}
 	s.Periods = period
 	for _, after := range []bool{false, true} {
-		f := &fuse{at: 1, after: after}
+		f := &commandstest.Fuse{At: 1, After: after}
 		dying, ctx := s.mortal(t, f)
 		dying.Periods = period
 		_, err := dying.BillOverage(ctx, stream, 3, cause())
@@ -106,7 +107,7 @@ func TestOverageIsBilledOnce(t *testing.T) {
 }
 
 func TestOverageIsOnTheRenewalsInvoiceWhileThatIsADraft(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	account := s.subscribed(pro)
 	s.advance(s.has(account).Subscriptions[0].PeriodEnd.Add(time.Minute).Sub(s.sandbox.Now()), account)
 	s.Periods = s.over(account, plan.Pro, 10_000)
@@ -117,7 +118,7 @@ func TestOverageIsOnTheRenewalsInvoiceWhileThatIsADraft(t *testing.T) {
 }
 
 func TestOverageOfAPlanThatIsLeft(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	account := s.subscribed(premium)
 	s.Must(s.ChangePlan(t.Context(), account, indie, none, origin))
 	s.advance(32*24*time.Hour, account)
@@ -131,7 +132,7 @@ func TestOverageOfAPlanThatIsLeft(t *testing.T) {
 }
 
 func TestOverageOfTheLastPeriodIsInvoicedByItself(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	account := s.subscribed(pro)
 	s.Must(s.Cancel(t.Context(), account, none, origin))
 	s.advance(32*24*time.Hour, account)
@@ -146,7 +147,7 @@ func TestOverageOfTheLastPeriodIsInvoicedByItself(t *testing.T) {
 }
 
 func TestOverageThatComesToNothing(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	account := s.subscribed(pro)
 	for name, over := range map[string]ledger.PeriodOverage{
 		"no full unit":                          {Account: account, Plan: plan.Pro, Characters: 999},
@@ -168,7 +169,7 @@ func TestOverageThatComesToNothing(t *testing.T) {
 
 func TestOverageThatNobodyIsLeftToChargeFor(t *testing.T) {
 	// given an account with a customer that was manually deleted at the provider
-	s := newShop(t)
+	s := newWorld(t)
 	account := s.subscribed(pro)
 	customer := s.state(account).Customer
 	attempt := payments.Attempt{ID: "by-hand", First: s.sandbox.Now()}
@@ -198,7 +199,7 @@ func TestOverageThatNobodyIsLeftToChargeFor(t *testing.T) {
 // Given a downgrade that the account follows, and a subscription that was cancelled meanwhile, when characters past the
 // smaller plan are used before the account follows the end, then they have the price of that plan.
 func TestOverageOfAPlanThatWasToBegin(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	account := s.subscribed(pro)
 	s.Must(s.ChangePlan(t.Context(), account, indie, none, origin))
 	s.Must(s.DropScheduledChange(t.Context(), account, none, origin))
@@ -212,7 +213,7 @@ func TestOverageOfAPlanThatWasToBegin(t *testing.T) {
 // Given an account that has used more than its plan, when it cancels and uses more, then all of it is one overage: plan
 // and price are the same, and no part of a unit is lost.
 func TestAPlanThatStaysIsBilledOnce(t *testing.T) {
-	h := newHouse(t)
+	h := newClosingWorld(t)
 	id := h.speaker(10_500)
 	customer := h.state(id).Customer
 	h.Must(h.Cancel(t.Context(), id, none, origin))

@@ -11,7 +11,7 @@ import (
 )
 
 func TestAPreviewSaysWhatAnUpgradeCostsNow(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	account := s.subscribed(indie)
 	s.advance(10 * 24 * time.Hour)
 	s.Must(s.Refresh(t.Context(), account))
@@ -32,7 +32,7 @@ func TestAPreviewSaysWhatAnUpgradeCostsNow(t *testing.T) {
 }
 
 func TestAPreviewOfADowngradeChargesNothing(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	account := s.subscribed(pro)
 	preview, err := s.PreviewChange(t.Context(), account, indie)
 	require.NoError(t, err)
@@ -45,7 +45,7 @@ func TestAPreviewOfADowngradeChargesNothing(t *testing.T) {
 
 // The preview of a refused change is refused in the same way.
 func TestAPreviewIsRefusedAsTheChangeIs(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	account := s.subscribed(pro)
 	for price, code := range map[string]domain.Code{pro: domain.Rejected, "price_of_nobody": domain.NotFound} {
 		_, err := s.PreviewChange(t.Context(), account, price)

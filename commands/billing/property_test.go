@@ -12,6 +12,7 @@ import (
 
 	"github.com/recital-tts/recital/commands/accounts"
 	"github.com/recital-tts/recital/commands/billing"
+	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/payment"
 	"github.com/recital-tts/recital/domain/plan"
@@ -23,7 +24,7 @@ import (
 
 // customer is an account with random actions of its owner and random delivery of notices.
 type customer struct {
-	*shop
+	*world
 	draw    *rapid.T
 	t       *testing.T
 	account string
@@ -34,9 +35,9 @@ type customer struct {
 // For any commands, crashes, lost, repeated or reordered notices, and passing time: after a reconciliation the
 // account's state and debts equal the provider's.
 func TestEverythingEndsInWhatTheProviderHas(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	proptest.Check(t, 4, func(draw *rapid.T) {
-		c := &customer{shop: s, draw: draw, t: t, account: accounts.NewAccountID(), began: s.sandbox.Now()}
+		c := &customer{world: s, draw: draw, t: t, account: accounts.NewAccountID(), began: s.sandbox.Now()}
 		if rapid.Bool().Draw(draw, "subscribed") {
 			c.account = s.subscribed(c.price())
 		}
@@ -186,7 +187,7 @@ func (c *customer) handle(e payments.Event) {
 
 // crash crashes an instance during a change of plan or a cancellation.
 func (c *customer) crash() {
-	f := &fuse{at: rapid.IntRange(1, 4).Draw(c.draw, "at"), after: rapid.Bool().Draw(c.draw, "after")}
+	f := &commandstest.Fuse{At: rapid.IntRange(1, 4).Draw(c.draw, "at"), After: rapid.Bool().Draw(c.draw, "after")}
 	dying, ctx := c.mortal(c.t, f)
 	if rapid.Bool().Draw(c.draw, "cancels") {
 		_, _ = dying.Cancel(ctx, c.account, none, origin)

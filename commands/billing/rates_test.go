@@ -30,7 +30,7 @@ type limited struct {
 	refused int
 }
 
-func (s *shop) limited(perSecond int) (*limited, string) {
+func (s *world) limited(perSecond int) (*limited, string) {
 	target, err := url.Parse(s.sandbox.URL())
 	require.NoError(s.T, err)
 	l := &limited{Handler: httputil.NewSingleHostReverseProxy(target), perSecond: perSecond}
@@ -80,7 +80,7 @@ func (c *calls) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // counted returns an instance with recorded requests.
-func (s *shop) counted(coupon string) (*billing.Billing, *calls) {
+func (s *world) counted(coupon string) (*billing.Billing, *calls) {
 	target, err := url.Parse(s.sandbox.URL())
 	require.NoError(s.T, err)
 	c := &calls{Handler: httputil.NewSingleHostReverseProxy(target)}
@@ -90,7 +90,7 @@ func (s *shop) counted(coupon string) (*billing.Billing, *calls) {
 }
 
 func TestAnOperationAsksTheProviderFiveTimesAtMost(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	b, c := s.counted(sandbox.WelcomeCoupon)
 	subscribe := func(account string) error {
 		_, err := b.Subscribe(t.Context(), account, pro, none, origin)
@@ -146,7 +146,7 @@ func TestAnOperationAsksTheProviderFiveTimesAtMost(t *testing.T) {
 
 // A change, whose look does not read disputes and refunds, does not change the recorded ones.
 func TestAChangeLeavesWhatWasRefundedAndDisputed(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	account := s.subscribed(pro)
 	invoice := s.has(account).Invoices[0].ID
 	require.NoError(t, s.sandbox.Refund(invoice, 100))
@@ -165,7 +165,7 @@ func TestManySubscribeAtOnceBehindALimit(t *testing.T) {
 	if testing.Short() {
 		many = 10
 	}
-	s := newShop(t)
+	s := newWorld(t)
 	l, address := s.limited(25)
 	gateway, err := stripe.New(stripe.Config{Key: key, URL: address, Rate: 20, Now: s.sandbox.Now})
 	require.NoError(t, err)

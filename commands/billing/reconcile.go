@@ -85,7 +85,7 @@ func (b *Billing) reconcileOverdue(ctx context.Context) error {
 			return errors.Join(failed, err)
 		}
 		for _, account := range accounts {
-			if _, _, err := b.refresh(ctx, account, journal.System()); err != nil {
+			if _, err := b.refresh(ctx, account, journal.System()); err != nil {
 				failed = err
 			}
 		}

@@ -13,7 +13,7 @@ import (
 )
 
 // subscribedByHand creates a subscription manually at the provider, which the card of the first one pays.
-func (s *shop) subscribedByHand(account, price string) (id string) {
+func (s *world) subscribedByHand(account, price string) (id string) {
 	s.T.Helper()
 	made, err := s.api.V1Subscriptions.Create(s.T.Context(), &api.SubscriptionCreateParams{
 		Customer:        new(s.state(account).Customer),
@@ -27,7 +27,7 @@ func (s *shop) subscribedByHand(account, price string) (id string) {
 }
 
 func TestASecondSubscriptionIsAnAlert(t *testing.T) {
-	s := newShop(t)
+	s := newWorld(t)
 	account := s.subscribed(indie)
 	first, _ := s.state(account).Current()
 	require.Empty(t, s.alerts(alert.Doubled))

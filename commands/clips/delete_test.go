@@ -28,7 +28,7 @@ func TestDeletingAClip(t *testing.T) {
 
 	position, err := a.clips.Delete(t.Context(), id, account, commandstest.Operator())
 	require.NoError(t, err)
-	require.Equal(t, a.lastOf(clip.Stream(id)), position)
+	require.Equal(t, a.Last(clip.Stream(id)).Position, position)
 	require.Equal(t, []blobs.Address{blobs.Address(a.saved(kept).Blob)}, a.Kept())
 	require.Equal(t, sound, a.Read(account, a.saved(kept).Blob))
 	_, err = a.clips.Delete(t.Context(), id, account, commandstest.Operator())

@@ -13,7 +13,6 @@ import (
 	"github.com/recital-tts/recital/commands/clips/clipstest"
 	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/domain/clip"
-	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/http/spool"
 	"github.com/recital-tts/recital/internal/providers/blobs"
 	"github.com/recital-tts/recital/internal/speech/audio"
@@ -79,8 +78,7 @@ func (a *archive) save(account, sound string) string {
 	a.T.Helper()
 	draft, kept, _ := a.record(account, sound)
 	defer kept.Close()
-	_, err := a.clips.Save(a.T.Context(), recording(draft, audio.PCMS16LE), kept, commandstest.Operator())
-	require.NoError(a.T, err)
+	a.Must(a.clips.Save(a.T.Context(), recording(draft, audio.PCMS16LE), kept, commandstest.Operator()))
 	return draft.ID
 }
 
@@ -90,14 +88,4 @@ func (a *archive) saved(id string) clip.Saved {
 	events := commandstest.Fold[clip.Event](a.World, clip.Stream(id))
 	require.Len(a.T, events, 1)
 	return events[0].(clip.Saved)
-}
-
-// lastOf returns the position of a stream's last event.
-func (a *archive) lastOf(stream string) (position eventlog.Position) {
-	a.T.Helper()
-	for recorded, err := range a.World.Log.ReadStream(a.T.Context(), stream, 0) {
-		require.NoError(a.T, err)
-		position = recorded.Position
-	}
-	return position
 }

@@ -48,7 +48,7 @@ func TestARecordingIsSaved(t *testing.T) {
 				MediaType:  format.ContentType(), Characters: 6, Milliseconds: 250, Blob: saved.Blob, Bytes: saved.Bytes, Seed: 7,
 				Settings: clip.Settings{Model: "aurora"}, Debug: true, Sealed: saved.Sealed, At: saved.At,
 			}, saved)
-			require.Equal(t, a.lastOf(clip.Stream(draft.ID)), position)
+			require.Equal(t, a.Last(clip.Stream(draft.ID)).Position, position)
 			require.Equal(t, sound, a.Read(account, saved.Blob))
 			require.EqualValues(t, len(sound), saved.Bytes)
 
@@ -71,8 +71,7 @@ func TestAFileIsStoredWithItsTrueLength(t *testing.T) {
 	account := a.Open("indie")
 	draft, kept, _ := a.record(account, string(streamed))
 	defer kept.Close()
-	_, err := a.clips.Save(t.Context(), recording(draft, audio.WAV), kept, commandstest.Operator())
-	require.NoError(t, err)
+	a.Must(a.clips.Save(t.Context(), recording(draft, audio.WAV), kept, commandstest.Operator()))
 	whole := audio.Whole(spec, bytes.Clone(streamed))
 	require.NotEqual(t, streamed, whole)
 	require.Equal(t, string(whole), a.Read(account, a.saved(draft.ID).Blob))
@@ -105,8 +104,7 @@ func TestAClipIsSavedAfterItsContextHasEnded(t *testing.T) {
 	defer kept.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := a.clips.Save(ctx, recording(draft, audio.MP3), kept, commandstest.Operator())
-	require.NoError(t, err)
+	a.Must(a.clips.Save(ctx, recording(draft, audio.MP3), kept, commandstest.Operator()))
 	require.Equal(t, sound, a.Read(account, a.saved(draft.ID).Blob))
 }
 
@@ -120,8 +118,7 @@ func TestAClipIsSavedWhileTheKeyringIsAway(t *testing.T) {
 	a.Keys = nil
 	withoutKeys := a.open(a.Store, commandstest.Patience)
 	a.Keys = keys
-	_, err := withoutKeys.Save(t.Context(), recording(draft, audio.MP3), kept, commandstest.Operator())
-	require.NoError(t, err)
+	a.Must(withoutKeys.Save(t.Context(), recording(draft, audio.MP3), kept, commandstest.Operator()))
 	require.Equal(t, sound, a.Read(account, a.saved(draft.ID).Blob))
 }
 

@@ -35,10 +35,10 @@ func TestACrashAnywhereIsRepaired(t *testing.T) {
 					for _, after := range commandstest.Sides(at) {
 						id, config := w.connected("site", "shop")
 						w.set(id, config, c.given.add, nil)
-						f := &fuse{at: at, after: after}
+						f := &commandstest.Fuse{At: at, After: after}
 						dying, ctx := w.mortal(t.Context(), f)
 						_, _, err := dying.SetVariables(ctx, id, config, c.do.add, c.do.remove, origin)
-						if !f.blown() {
+						if !f.Blown() {
 							require.NoError(t, err)
 							require.Greater(t, at, 4, "the crashes were none")
 							require.NoError(t, w.EndFor(t.Context(), id))
@@ -67,10 +67,10 @@ func TestAHalfDoneVariableOfAClosedAccountIsTakenDown(t *testing.T) {
 	for at := 1; ; at++ {
 		for _, after := range commandstest.Sides(at) {
 			id, config := w.connected("site")
-			f := &fuse{at: at, after: after}
+			f := &commandstest.Fuse{At: at, After: after}
 			dying, ctx := w.mortal(t.Context(), f)
 			_, _, _ = dying.SetVariables(ctx, id, config, []string{"site"}, nil, origin)
-			if !f.blown() {
+			if !f.Blown() {
 				require.Greater(t, at, 4, "the crashes were none")
 				return
 			}
@@ -99,7 +99,7 @@ func TestPlatformKeysAndStreamEndInAgreement(t *testing.T) {
 			switch rapid.SampledFrom([]string{"change", "change", "change", "crash", "fault", "connect", "complete", "wait",
 				"delete"}).Draw(draw, "step") {
 			case "crash": // of the next change
-				f := &fuse{at: rapid.IntRange(1, 9).Draw(draw, "at"), after: rapid.Bool().Draw(draw, "after")}
+				f := &commandstest.Fuse{At: rapid.IntRange(1, 9).Draw(draw, "at"), After: rapid.Bool().Draw(draw, "after")}
 				instance, ctx = w.mortal(t.Context(), f)
 				w.change(draw, ctx, instance, id, config, some("add"), some("remove"))
 				instance, ctx = w.Hosting, t.Context()

@@ -3,7 +3,6 @@ package hosting_test
 import (
 	"context"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -47,7 +46,7 @@ func newWorld(t testing.TB) *world {
 }
 
 // instance returns an instance on a log, which crashes by a fuse, unless that is nil.
-func (w *world) instance(log eventlog.Log, f *fuse) *commands.Hosting {
+func (w *world) instance(log eventlog.Log, f *commandstest.Fuse) *commands.Hosting {
 	adapter := vercel.New(vercel.Config{ClientID: "recital", ClientSecret: "secret", URL: w.platform.URL(),
 		Pause: time.Nanosecond})
 	w.T.Cleanup(func() { require.NoError(w.T, adapter.Close()) })
@@ -67,8 +66,7 @@ func (w *world) connected(projects ...string) (id, config string) {
 	w.T.Helper()
 	id = w.Open("free")
 	config, code := w.platform.Install("team_1", projects...)
-	_, err := w.Projects(w.T.Context(), id, config, code, origin)
-	require.NoError(w.T, err)
+	w.Must(w.Projects(w.T.Context(), id, config, code, origin))
 	return id, config
 }
 
@@ -143,71 +141,21 @@ func (w *world) kept(id, config string) map[string][]hostingplatform.Variable {
 	return kept
 }
 
-// fuse crashes a process at its n-th change outside of it, before or after the change.
-type fuse struct {
-	at    int
-	after bool
-	die   context.CancelFunc
-
-	mu    sync.Mutex
-	count int
-}
-
-// burn executes a change, unless the process crashes at it.
-func (f *fuse) burn(ctx context.Context, change func(context.Context) error) error {
-	f.mu.Lock()
-	f.count++
-	dies := f.count >= f.at
-	f.mu.Unlock()
-	if !dies {
-		return change(ctx)
-	}
-	if f.after && f.count == f.at {
-		if err := change(context.WithoutCancel(ctx)); err != nil {
-			return err
-		}
-	}
-	f.die()
-	return ctx.Err()
-}
-
-func (f *fuse) blown() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.count >= f.at
-}
-
 // mortal returns an instance that crashes by a fuse, with its context.
-func (w *world) mortal(ctx context.Context, f *fuse) (*commands.Hosting, context.Context) {
-	ctx, f.die = context.WithCancel(ctx)
-	w.T.Cleanup(f.die)
-	return w.instance(&mortalLog{w.Log, f}, f), ctx
-}
-
-type mortalLog struct {
-	eventlog.Log
-	fuse *fuse
-}
-
-// Append implements eventlog.Log.
-func (l *mortalLog) Append(
-	ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed,
-) (made eventlog.Appended, err error) {
-	err = l.fuse.burn(ctx, func(ctx context.Context) error {
-		made, err = l.Log.Append(ctx, stream, expected, events)
-		return err
-	})
-	return made, err
+func (w *world) mortal(ctx context.Context, f *commandstest.Fuse) (*commands.Hosting, context.Context) {
+	ctx, f.Die = context.WithCancel(ctx)
+	w.T.Cleanup(f.Die)
+	return w.instance(commandstest.MortalLog{Log: w.Log, Fuse: f}, f), ctx
 }
 
 type mortalPlatform struct {
 	platform.Platform
-	fuse *fuse
+	fuse *commandstest.Fuse
 }
 
 // Exchange implements platform.Platform.
 func (p mortalPlatform) Exchange(ctx context.Context, code string) (a platform.Access, err error) {
-	err = p.fuse.burn(ctx, func(ctx context.Context) error {
+	err = p.fuse.Burn(ctx, func(ctx context.Context) error {
 		a, err = p.Platform.Exchange(ctx, code)
 		return err
 	})
@@ -218,7 +166,7 @@ func (p mortalPlatform) Exchange(ctx context.Context, code string) (a platform.A
 func (p mortalPlatform) SetVariable(
 	ctx context.Context, a platform.Access, project string, v platform.NewVariable,
 ) (id string, err error) {
-	err = p.fuse.burn(ctx, func(ctx context.Context) error {
+	err = p.fuse.Burn(ctx, func(ctx context.Context) error {
 		id, err = p.Platform.SetVariable(ctx, a, project, v)
 		return err
 	})
@@ -227,12 +175,11 @@ func (p mortalPlatform) SetVariable(
 
 // RemoveVariable implements platform.Platform.
 func (p mortalPlatform) RemoveVariable(ctx context.Context, a platform.Access, project, id string) error {
-	return p.fuse.burn(ctx, func(ctx context.Context) error { return p.Platform.RemoveVariable(ctx, a, project, id) })
+	return p.fuse.Burn(ctx, func(ctx context.Context) error { return p.Platform.RemoveVariable(ctx, a, project, id) })
 }
 
 // complete executes the to-do, once no request can still be running.
 func (w *world) complete(t require.TestingT, id string) {
 	w.Clock.Advance(hosting.Patience)
-	_, err := w.Complete(w.T.Context(), hosting.Stream(id), uuid.New())
-	require.NoError(t, err)
+	w.Must(w.Complete(w.T.Context(), hosting.Stream(id), uuid.New()))
 }

@@ -54,9 +54,8 @@ func TestAClosingClosesTheRunningPeriod(t *testing.T) {
 		require.EqualValues(t, 10_500, over.Characters)
 	}
 	require.Equal(t, due[0].Cause, w.closedBy(due[0].Stream))
-	_, err := keeper.OverageBilled(t.Context(), due[0].Stream, versionOf(due[0]), ledger.Bill{Units: 10}, due[0].Cause)
-	require.NoError(t, err)
-	due, err = keeper.EndFor(t.Context(), id)
+	w.Must(keeper.OverageBilled(t.Context(), due[0].Stream, versionOf(due[0]), ledger.Bill{Units: 10}, due[0].Cause))
+	due, err := keeper.EndFor(t.Context(), id)
 	require.NoError(t, err)
 	require.Empty(t, due)
 	w.Books(id)

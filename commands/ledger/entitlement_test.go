@@ -26,14 +26,12 @@ import (
 // entitle puts an account on a plan. No period follows it yet.
 func (w *world) entitle(id string, e plan.Entitlement) {
 	w.T.Helper()
-	_, err := w.Accounts.Entitle(w.T.Context(), id, e, w.Account(id).Version+1, uuid.New())
-	require.NoError(w.T, err)
+	w.Must(w.Accounts.Entitle(w.T.Context(), id, e, w.Account(id).Version+1, uuid.New()))
 }
 
 func (w *world) follow(keeper *commands.Ledger, id string) {
 	w.T.Helper()
-	_, err := keeper.FollowEntitlement(w.T.Context(), id, uuid.New())
-	require.NoError(w.T, err)
+	w.Must(keeper.FollowEntitlement(w.T.Context(), id, uuid.New()))
 }
 
 // bought returns a plan that is bought now, for a month.
@@ -183,8 +181,7 @@ func TestAnUpgradeChangesTheTermsOfTheRunningPeriod(t *testing.T) {
 	}
 	w.nextPeriod(id)
 	stream := fmt.Sprintf("usage-%s-%d", id, bought.Start.Unix())
-	_, err := one.ClosePeriod(t.Context(), stream, uuid.New())
-	require.NoError(t, err)
+	w.Must(one.ClosePeriod(t.Context(), stream, uuid.New()))
 	past, _, err := one.OverageOn(t.Context(), stream, 1)
 	require.NoError(t, err)
 	require.Equal(t, plan.Indie, past.Plan)
@@ -300,8 +297,7 @@ func TestWhatWasSpokenWhileAPlanWasUnpaidCountsAsThePlans(t *testing.T) {
 func (w *world) pastThePlan(keeper *commands.Ledger, id string, end time.Time) string {
 	stream := w.Stream(id)
 	w.Clock.Jump(end.Sub(w.Clock.Now()) + time.Second)
-	_, err := keeper.ClosePeriod(w.T.Context(), stream, uuid.New())
-	require.NoError(w.T, err)
+	w.Must(keeper.ClosePeriod(w.T.Context(), stream, uuid.New()))
 	var past int64
 	for _, overage := range w.BooksOf(stream).Overages {
 		past += overage.Characters

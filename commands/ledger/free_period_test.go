@@ -20,15 +20,13 @@ import (
 func (w *world) openFor(free *account.FreePeriod) string {
 	w.T.Helper()
 	id := accounts.NewAccountID()
-	_, err := w.Accounts.OpenFor(w.T.Context(), id, "someone", free, commandstest.Operator())
-	require.NoError(w.T, err)
+	w.Must(w.Accounts.OpenFor(w.T.Context(), id, "someone", free, commandstest.Operator()))
 	return id
 }
 
 func (w *world) close(id string) {
 	w.T.Helper()
-	_, err := w.Accounts.Close(w.T.Context(), id, commandstest.Operator())
-	require.NoError(w.T, err)
+	w.Must(w.Accounts.Close(w.T.Context(), id, commandstest.Operator()))
 }
 
 // Closing an account and opening another one grants no new characters, however often it is done.

@@ -70,8 +70,7 @@ func TestASpendingCapHoldsOnEveryInstanceAtOnce(t *testing.T) {
 	w.limit(both[1], id, 15)
 	require.NoError(t, reserveOn(t, both[0], id, 1_000))
 	require.ErrorIs(t, reserveOn(t, both[0], id, 1_000), ledger.ErrSpendingCap)
-	_, err := both[0].SetSpendingCap(t.Context(), id, nil, commandstest.Operator())
-	require.NoError(t, err)
+	w.Must(both[0].SetSpendingCap(t.Context(), id, nil, commandstest.Operator()))
 	require.NoError(t, reserveOn(t, both[1], id, 1_000_000))
 
 	// and setting it again appends no event

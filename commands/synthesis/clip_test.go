@@ -150,23 +150,13 @@ func TestWhatWasHandedOverIsSaved(t *testing.T) {
 
 				// and the reply has waited until both the characters and the clip are visible
 				require.Equal(t, []readmodel.Model{readmodel.Usage, readmodel.Clips}, a.models.models)
-				require.Equal(t, a.lastOf(clip.Stream(reply.Clip())), a.models.position)
+				require.Equal(t, a.Last(clip.Stream(reply.Clip())).Position, a.models.position)
 				require.EqualValues(t, utf8.RuneCountInString(story), a.Books(account).Settled)
 			})
 		}
 	}
 	require.Len(t, a.Files(), 4*len(ways), "a clip has one file")
 	require.NotContains(t, a.Logged.String(), "Once upon")
-}
-
-// lastOf returns the position of a stream's last event.
-func (a *archive) lastOf(stream string) (position eventlog.Position) {
-	a.T.Helper()
-	for recorded, err := range a.World.Log.ReadStream(a.T.Context(), stream, 0) {
-		require.NoError(a.T, err)
-		position = recorded.Position
-	}
-	return position
 }
 
 func TestNothingIsSavedThatWasNotAskedFor(t *testing.T) {
@@ -280,8 +270,7 @@ func TestOverAWebSocketNothingElseIsKept(t *testing.T) {
 	require.Empty(t, a.Files())
 
 	// and without the keyring speech does not begin
-	_, err := a.Pool.Exec(t.Context(), `alter schema keyring rename to keyring_away`)
-	require.NoError(t, err)
+	a.Must(a.Pool.Exec(t.Context(), `alter schema keyring rename to keyring_away`))
 	before, heard := len(a.Books(account).Events), &audience{}
 	talk := a.converseIn(inBrowser(account, audio.MP3), false, heard)
 	talk.say(t, "Hello.")
@@ -301,8 +290,7 @@ func TestTheSameResultTwiceIsTwoClips(t *testing.T) {
 
 	// so that deleting one keeps the other
 	kept := a.saved(second)
-	_, err := a.clips.Delete(t.Context(), first, account, commandstest.Operator())
-	require.NoError(t, err)
+	a.Must(a.clips.Delete(t.Context(), first, account, commandstest.Operator()))
 	require.Equal(t, sound, a.Read(kept.Account, kept.Blob))
 }
 
@@ -447,8 +435,7 @@ func TestAClipThatCouldNotBeSavedIsRefusedBeforeAnythingIsSpoken(t *testing.T) {
 	a := newArchive(t)
 	account, known := a.Open("indie"), a.Open("indie")
 	a.save(known, "Hello.")
-	_, err := a.Pool.Exec(t.Context(), `alter schema keyring rename to keyring_away`)
-	require.NoError(t, err)
+	a.Must(a.Pool.Exec(t.Context(), `alter schema keyring rename to keyring_away`))
 	for _, o := range []synthesis.Synthesis{keep(account, story, audio.WAV), collected(keep(account, story, audio.WAV))} {
 		_, err := a.Begin(t.Context(), o)
 		require.Equal(t, domain.Unavailable, domain.CodeOf(err), "%v", err)

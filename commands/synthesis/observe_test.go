@@ -53,8 +53,7 @@ func TestEverySynthesisIsObservedOnceAsItEnded(t *testing.T) {
 	require.NoError(t, s.begin(t.Context(), characters).Write(t.Context(), io.Discard))
 	becomes(synthesis.Observation{Kind: synthesis.Streamed, Format: audio.Raw, Outcome: synthesis.Done, FirstAudio: 1,
 		Characters: whole})
-	_, err := s.begin(t.Context(), collected(order(id, story, audio.MP3))).Whole(t.Context())
-	require.NoError(t, err)
+	s.Must(s.begin(t.Context(), collected(order(id, story, audio.MP3))).Whole(t.Context()))
 	becomes(synthesis.Observation{Kind: synthesis.Collected, Format: audio.MP3, Outcome: synthesis.Done,
 		Characters: whole})
 	talk := s.converse(id, audio.Raw, false, &audience{})
@@ -75,7 +74,7 @@ func TestEverySynthesisIsObservedOnceAsItEnded(t *testing.T) {
 
 	// refused ones
 	held := commandstest.Reserve(t, s.Synthesiser.Ledger, free, commandstest.FreeLimit)
-	_, err = s.Begin(t.Context(), order(free, story, audio.MP3))
+	_, err := s.Begin(t.Context(), order(free, story, audio.MP3))
 	require.Error(t, err)
 	becomes(synthesis.Observation{Kind: synthesis.Streamed, Format: audio.MP3, Outcome: synthesis.Refused})
 	commandstest.Settle(t, s.Synthesiser.Ledger, held, 0)

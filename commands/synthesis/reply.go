@@ -256,23 +256,15 @@ func (r *Reply) observe(ctx context.Context, err error) {
 	r.synthesiser.observe(ctx, o, r.watch, err)
 }
 
-// settle continues if the client has disconnected, to charge the received part.
-func (r *Reply) settle(ctx context.Context) error {
-	settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), SettleTimeout)
-	defer cancel()
-	position, err := r.synthesiser.Ledger.Settle(settle, r.reservation, r.delivered)
-	if err != nil {
-		return fmt.Errorf("settling a synthesis: %w", err)
-	}
+func (r *Reply) settle(ctx context.Context) (err error) {
+	r.position, err = r.synthesiser.settle(ctx, r.reservation, r.delivered)
 	// The other read models are not awaited: a stopped one must not make the reply stale.
-	r.position, r.models = position, []readmodel.Model{readmodel.Usage}
-	return nil
+	r.models = []readmodel.Model{readmodel.Usage}
+	return err
 }
 
 func (r *Reply) awaitVisible(ctx context.Context) {
-	wait, cancel := context.WithTimeout(ctx, visibleTimeout)
-	defer cancel()
-	r.stale = r.synthesiser.ReadModels.Wait(wait, r.position, r.models...) != nil
+	r.stale = r.synthesiser.awaitVisible(ctx, r.position, r.models) != nil
 }
 
 // ID returns the id of the synthesis in the log.

@@ -15,10 +15,10 @@ import (
 // Session speaks a text that arrives in pieces. Its methods Add, Flush, Reset and Finish are called by one goroutine,
 // which reads from the client, while another one is in Speak. The audio is a single stream.
 type Session struct {
+	*script
 	synthesiser *Synthesiser
 	synthesis   Synthesis
 	times       bool
-	script      *script
 
 	// Used only by Speak.
 	to       Listener
@@ -75,28 +75,6 @@ func (s *Synthesiser) Converse(
 		nil
 }
 
-// Add appends to the text. It waits while too much text is queued, until ctx ends.
-func (s *Session) Add(ctx context.Context, text string) error {
-	if text == "" {
-		return nil
-	}
-	return s.script.add(ctx, text)
-}
-
-// Flush causes all text so far to be spoken, including an incomplete clause.
-func (s *Session) Flush(ctx context.Context, nonce *int64) error {
-	return s.script.flush(ctx, nonce)
-}
-
-// Finish causes all text to be spoken and ends the session. Later text is ignored.
-func (s *Session) Finish(ctx context.Context) error {
-	return s.script.finish(ctx)
-}
-
-// Reset drops text that was not spoken, and stops audio that was not delivered. It waits while too many resets are
-// unreported, until ctx ends.
-func (s *Session) Reset(ctx context.Context, nonce *int64) error { return s.script.reset(ctx, nonce) }
-
 // Speak delivers the audio to a listener as the text arrives. It returns nil after Finish, when the settlement is
 // visible in the account or after 2 s; ErrDrained when the server drains; or an error, such as the error of ctx. In
 // every case the delivered part has been settled: a segment counts when all its audio was accepted.
@@ -152,12 +130,9 @@ func (s *Session) clear(ctx context.Context, r reset) error {
 
 // awaitVisible waits until the account shows the settlement. If that takes too long, the account is updated later.
 func (s *Session) awaitVisible(ctx context.Context) {
-	if s.position == (eventlog.Position{}) {
-		return
+	if s.position != (eventlog.Position{}) {
+		_ = s.synthesiser.awaitVisible(ctx, s.position, s.models)
 	}
-	wait, cancel := context.WithTimeout(ctx, visibleTimeout)
-	defer cancel()
-	_ = s.synthesiser.ReadModels.Wait(wait, s.position, s.models...)
 }
 
 func (s *Session) close() {

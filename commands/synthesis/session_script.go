@@ -103,22 +103,27 @@ func newScript(language string, draining <-chan struct{}) *script {
 	return &script{language: language, draining: draining, news: make(chan struct{}, 1), room: make(chan struct{}, 1)}
 }
 
-// add waits for room, like flush, finish and reset. After the end it has no effect.
-func (s *script) add(ctx context.Context, text string) error {
+// Add appends to the text. It waits while too much text is queued, until ctx ends. After the end it has no effect.
+func (s *script) Add(ctx context.Context, text string) error {
+	if text == "" {
+		return nil
+	}
 	return s.accept(ctx, utf8.RuneCountInString(text), func() {
 		last := s.open()
 		last.text = append(last.text, text...)
 	})
 }
 
-func (s *script) flush(ctx context.Context, nonce *int64) error {
+// Flush causes all text so far to be spoken, including an incomplete clause. It waits like Add.
+func (s *script) Flush(ctx context.Context, nonce *int64) error {
 	return s.accept(ctx, markWeight, func() {
 		last := s.open()
 		last.flushed, last.nonce = true, nonce
 	})
 }
 
-func (s *script) finish(ctx context.Context) error {
+// Finish causes all text to be spoken and ends the session.
+func (s *script) Finish(ctx context.Context) error {
 	return s.accept(ctx, 0, func() { s.end = markFinish })
 }
 
@@ -144,9 +149,9 @@ func (s *script) accept(ctx context.Context, weight int, put func()) error {
 	})
 }
 
-// reset overtakes all queued text and the current unit. It waits while too many resets are unreported: these have
-// stopped the unit already.
-func (s *script) reset(ctx context.Context, nonce *int64) error {
+// Reset drops text that was not spoken, and stops audio that was not delivered. It waits while too many resets are
+// unreported, until ctx ends: these have stopped the unit already.
+func (s *script) Reset(ctx context.Context, nonce *int64) error {
 	return s.whenRoom(ctx, func() bool {
 		if s.unreported >= maxWaiting {
 			return false

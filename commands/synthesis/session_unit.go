@@ -60,9 +60,11 @@ func (s *Session) speakInSlot(
 		return 0, err
 	}
 	delivered, speaking := s.speakParts(ctx, whole, u, first)
-	if err := s.settle(ctx, reservation, delivered); err != nil {
+	position, err := s.synthesiser.settle(ctx, reservation, delivered)
+	if err != nil {
 		return 0, errors.Join(speaking, err)
 	}
+	s.position, s.models = position, []readmodel.Model{readmodel.Usage}
 	return delivered, unlessReset(speaking)
 }
 
@@ -269,18 +271,6 @@ func (s *Session) send(chunk Chunk) error {
 		return nil
 	}
 	return s.to.Audio(chunk)
-}
-
-// settle continues if the client has disconnected, to charge the received part.
-func (s *Session) settle(ctx context.Context, r ledger.Reservation, delivered int64) error {
-	settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), SettleTimeout)
-	defer cancel()
-	position, err := s.synthesiser.Ledger.Settle(settle, r, delivered)
-	if err != nil {
-		return fmt.Errorf("settling: %w", err)
-	}
-	s.position, s.models = position, []readmodel.Model{readmodel.Usage}
-	return nil
 }
 
 // finishAudio delivers the encoder's buffered audio, if it was ever used.

@@ -4,6 +4,7 @@ package synthesis
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 	"unicode/utf8"
@@ -117,6 +118,24 @@ func (s *Synthesiser) longest() time.Duration {
 		return s.Longest
 	}
 	return s.Ledger.LongestReservation() * 9 / 10
+}
+
+// settle settles a reservation, even if the client has disconnected, to charge the received part.
+func (s *Synthesiser) settle(ctx context.Context, r ledger.Reservation, delivered int64) (eventlog.Position, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), SettleTimeout)
+	defer cancel()
+	position, err := s.Ledger.Settle(ctx, r, delivered)
+	if err != nil {
+		return position, fmt.Errorf("settling a synthesis: %w", err)
+	}
+	return position, nil
+}
+
+// awaitVisible waits until read models have reached a position, but not for long.
+func (s *Synthesiser) awaitVisible(ctx context.Context, position eventlog.Position, models []readmodel.Model) error {
+	ctx, cancel := context.WithTimeout(ctx, visibleTimeout)
+	defer cancel()
+	return s.ReadModels.Wait(ctx, position, models...)
 }
 
 // request returns the request to the speaker, without the text.

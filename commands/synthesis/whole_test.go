@@ -63,8 +63,7 @@ func TestAFullSpoolRefusesARecordingBeforeAnythingIsReserved(t *testing.T) {
 
 	// and there is room after a release
 	held.Close()
-	_, err = s.begin(t.Context(), collected(order(id, story, audio.WAV))).Whole(t.Context())
-	require.NoError(t, err)
+	s.Must(s.begin(t.Context(), collected(order(id, story, audio.WAV))).Whole(t.Context()))
 	s.requireIdle(id)
 }
 

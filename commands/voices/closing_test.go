@@ -120,10 +120,10 @@ func TestAClosingThatIsCutShortGoesOn(t *testing.T) {
 			account := s.Open("enterprise")
 			s.collection(account, 3)
 			require.NoError(t, s.EndFor(t.Context(), account))
-			f := &fuse{at: at, after: after}
+			f := &commandstest.Fuse{At: at, After: after}
 			dying := s.mortal(f)
 			err := dying.EraseFor(t.Context(), account)
-			if !f.blown() {
+			if !f.Blown() {
 				require.NoError(t, err)
 				require.Greater(t, at, 6)
 				return

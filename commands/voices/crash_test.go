@@ -72,11 +72,11 @@ func TestACrashAnywhereIsRepaired(t *testing.T) {
 			for at := 1; ; at++ {
 				for _, after := range commandstest.Sides(at) {
 					id := c.given()
-					f := &fuse{at: at, after: after}
+					f := &commandstest.Fuse{At: at, After: after}
 					dying := s.mortal(f)
 					err := c.do(dying, id)
 					require.NoError(t, dying.Close())
-					if !f.blown() {
+					if !f.Blown() {
 						require.NoError(t, err)
 						require.Greater(t, at, c.least)
 						s.clear(t, account)
@@ -127,9 +127,9 @@ func TestNoSequenceLeavesAVoiceOutsideItsStates(t *testing.T) {
 		keys := map[string]string{}        // the voice that was returned for a key
 		for range rapid.IntRange(1, 12).Draw(draw, "steps") {
 			instance := s.Voices
-			var f *fuse
+			var f *commandstest.Fuse
 			if rapid.IntRange(0, 2).Draw(draw, "crash") == 0 {
-				f = &fuse{at: rapid.IntRange(1, 6).Draw(draw, "at"), after: rapid.Bool().Draw(draw, "after")}
+				f = &commandstest.Fuse{At: rapid.IntRange(1, 6).Draw(draw, "at"), After: rapid.Bool().Draw(draw, "after")}
 				instance = s.mortal(f)
 			}
 			id := ""
@@ -176,7 +176,7 @@ func TestNoSequenceLeavesAVoiceOutsideItsStates(t *testing.T) {
 			if f != nil {
 				require.NoError(draw, instance.Close())
 			}
-			if err != nil && domain.CodeOf(err) == "" && (f == nil || !f.blown() || !errors.Is(err, errDead)) {
+			if err != nil && domain.CodeOf(err) == "" && (f == nil || !f.Blown() || !errors.Is(err, commandstest.ErrDead)) {
 				draw.Fatalf("%s: %v", step, err)
 			}
 			for _, one := range known {

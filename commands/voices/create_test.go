@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/recital-tts/recital/commands/commandstest"
 	"github.com/recital-tts/recital/commands/voices"
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/plan"
@@ -82,8 +83,8 @@ func TestATrainingGoesOnWhereItWas(t *testing.T) {
 	id := s.create(wish(account, voice.Professional, sound(time.Second, 440)))
 	s.carryOut(t, s.Voices, id, (*voices.Voices).Prepare)
 	before := s.cloner.count()
-	f := &fuse{at: 6} // begun; a blob and an event for each of two stretches; and the third blob
-	require.ErrorIs(t, s.attempt(s.mortal(f), id, (*voices.Voices).Train), errDead)
+	f := &commandstest.Fuse{At: 6} // begun; a blob and an event for each of two stretches; and the third blob
+	require.ErrorIs(t, s.attempt(s.mortal(f), id, (*voices.Voices).Train), commandstest.ErrDead)
 	require.Len(t, s.state(id).Analyses, 2)
 	s.settle(t, s.Voices)
 	require.Equal(t, voice.Speaking, s.state(id).Phase)
@@ -240,8 +241,8 @@ func TestARequestIsRepeatedUnderItsKey(t *testing.T) {
 
 	// when the first one was interrupted after it had its place, then it is under way until the place is settled
 	c.Repetition = domain.Repetition{Key: "k2", Content: "c1"}
-	_, err = s.mortal(&fuse{at: 2, after: true}).Create(t.Context(), c, origin)
-	require.ErrorIs(t, err, errDead)
+	_, err = s.mortal(&commandstest.Fuse{At: 2, After: true}).Create(t.Context(), c, origin)
+	require.ErrorIs(t, err, commandstest.ErrDead)
 	_, err = s.Create(t.Context(), c, origin)
 	require.ErrorIs(t, err, voices.ErrUnderway)
 	s.settle(t, s.Voices)

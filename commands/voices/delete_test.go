@@ -155,9 +155,9 @@ func TestTheVoicesOfAClosedAccountAreErased(t *testing.T) {
 	s.ready(account)
 	s.create(wish(account, voice.Instant, sound(short, 440)))
 	s.create(wish(account, voice.Professional, sound(time.Second, 440)))
-	_, err := s.mortal(&fuse{at: 2, after: true}).Create(t.Context(), wish(account, voice.Instant, sound(short, 440)),
-		origin)
-	require.ErrorIs(t, err, errDead)
+	mortal := s.mortal(&commandstest.Fuse{At: 2, After: true})
+	_, err := mortal.Create(t.Context(), wish(account, voice.Instant, sound(short, 440)), origin)
+	require.ErrorIs(t, err, commandstest.ErrDead)
 	require.Len(t, s.roster(account).Places, 4)
 
 	require.NoError(t, s.EndFor(t.Context(), account))

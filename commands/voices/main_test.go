@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
-	"iter"
 	"log/slog"
 	"math"
 	"slices"
@@ -398,76 +397,20 @@ func (s *studio) requireOrder(t require.TestingT) {
 	}
 }
 
-// fuse crashes an instance at its n-th change in the log or the store, before or after the change. Later calls have no
-// effect.
-type fuse struct {
-	at    int
-	after bool
-
-	mu    sync.Mutex
-	count int
-}
-
-var errDead = errors.New("the instance is dead")
-
-func (f *fuse) burn(change func() error) error {
-	f.mu.Lock()
-	f.count++
-	count := f.count
-	f.mu.Unlock()
-	switch {
-	case count < f.at:
-		return change()
-	case count == f.at && f.after:
-		if err := change(); err != nil {
-			return err
-		}
-	}
-	return errDead
-}
-
-func (f *fuse) blown() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.count >= f.at
-}
-
 // mortal returns an instance that crashes by a fuse.
-func (s *studio) mortal(f *fuse) *voices.Voices {
-	return s.instance(mortalLog{s.Log, f}, mortalStore{s.store, f}, s.limits)
-}
-
-type mortalLog struct {
-	eventlog.Log
-	fuse *fuse
-}
-
-func (l mortalLog) Append(
-	ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed,
-) (made eventlog.Appended, err error) {
-	err = l.fuse.burn(func() error {
-		made, err = l.Log.Append(ctx, stream, expected, events)
-		return err
-	})
-	return made, err
-}
-
-func (l mortalLog) ReadStreamBackwards(ctx context.Context, stream string) iter.Seq2[eventlog.Recorded, error] {
-	if l.fuse.blown() {
-		return func(yield func(eventlog.Recorded, error) bool) { yield(eventlog.Recorded{}, errDead) }
-	}
-	return l.Log.ReadStreamBackwards(ctx, stream)
+func (s *studio) mortal(f *commandstest.Fuse) *voices.Voices {
+	return s.instance(commandstest.MortalLog{Log: s.Log, Fuse: f}, mortalStore{s.store, f}, s.limits)
 }
 
 type mortalStore struct {
 	blobs.Store
-	fuse *fuse
+	fuse *commandstest.Fuse
 }
 
 func (st mortalStore) Put(
 	ctx context.Context, address blobs.Address, r io.Reader, size int64,
 ) (blob blobs.Blob, err error) {
-	err = st.fuse.burn(func() error {
+	err = st.fuse.Burn(ctx, func(ctx context.Context) error {
 		blob, err = st.Store.Put(ctx, address, r, size)
 		return err
 	})
@@ -475,7 +418,7 @@ func (st mortalStore) Put(
 }
 
 func (st mortalStore) Delete(ctx context.Context, address blobs.Address) error {
-	return st.fuse.burn(func() error { return st.Store.Delete(ctx, address) })
+	return st.fuse.Burn(ctx, func(ctx context.Context) error { return st.Store.Delete(ctx, address) })
 }
 
 func noise(bytes int) []byte {

@@ -6,6 +6,7 @@
 package voices
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -69,30 +70,14 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() Limits {
-	if l.PerAccount <= 0 {
-		l.PerAccount = 10_000
-	}
-	if l.AtOnce <= 0 {
-		l.AtOnce = runtime.NumCPU()
-	}
-	if l.Upload <= 0 {
-		l.Upload = 250 << 20
-	}
-	if l.Longest <= 0 {
-		l.Longest = 3 * time.Hour
-	}
-	if l.Wait <= 0 {
-		l.Wait = 30 * time.Second
-	}
-	if l.Opened <= 0 {
-		l.Opened = 1000
-	}
-	if l.Training <= 0 {
-		l.Training = 5 * time.Minute
-	}
-	if l.Stretch <= 0 {
-		l.Stretch = 2 * time.Minute
-	}
+	l.PerAccount = cmp.Or(l.PerAccount, 10_000)
+	l.AtOnce = cmp.Or(l.AtOnce, runtime.NumCPU())
+	l.Upload = cmp.Or(l.Upload, 250<<20)
+	l.Longest = cmp.Or(l.Longest, 3*time.Hour)
+	l.Wait = cmp.Or(l.Wait, 30*time.Second)
+	l.Opened = cmp.Or(l.Opened, 1000)
+	l.Training = cmp.Or(l.Training, 5*time.Minute)
+	l.Stretch = cmp.Or(l.Stretch, 2*time.Minute)
 	return l
 }
 
@@ -160,21 +145,15 @@ type (
 )
 
 func streamOf(id string) voiceStream {
-	return voiceStream{
-		Name: voice.Stream(id), Evolve: voice.Evolve, Snapshot: voice.State.Snapshot,
-	}
+	return voiceStream{Name: voice.Stream(id), Evolve: voice.Evolve, Snapshot: voice.State.Snapshot}
 }
 
 func rosterOf(account string) rosterStream {
-	return rosterStream{
-		Name: roster.Stream(account), Evolve: roster.Evolve, Snapshot: roster.State.Snapshot,
-	}
+	return rosterStream{Name: roster.Stream(account), Evolve: roster.Evolve, Snapshot: roster.State.Snapshot}
 }
 
 func starsOf(account string) starStream {
-	return starStream{
-		Name: star.Stream(account), Evolve: star.Evolve, Snapshot: star.State.Snapshot,
-	}
+	return starStream{Name: star.Stream(account), Evolve: star.Evolve, Snapshot: star.State.Snapshot}
 }
 
 // load reads a voice.

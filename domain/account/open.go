@@ -1,20 +1,12 @@
 package account
 
 import (
-	"time"
-
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/plan"
 )
 
 // Open opens an account. Opening it again has no effect.
-type Open struct {
-	Account    string
-	Plan       plan.Type
-	Identity   string      // of the person who signs in; "" if an operator opens the account
-	FreePeriod *FreePeriod // of the person's closed account; nil without one
-	At         time.Time
-}
+type Open Opened
 
 // Decide refuses an unknown plan, and an account that was opened differently or is closed.
 func (c Open) Decide(s State) ([]Event, error) {

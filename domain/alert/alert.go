@@ -82,13 +82,7 @@ func Evolve(s State, event Event) State {
 }
 
 // Raise raises an alert. Raising it again has no effect.
-type Raise struct {
-	Alert   string
-	Source  string
-	Subject string
-	Reason  Reason
-	At      time.Time
-}
+type Raise Raised
 
 // Decide refuses an alert without a source, a subject or a reason.
 func (c Raise) Decide(s State) ([]Event, error) {
@@ -102,10 +96,7 @@ func (c Raise) Decide(s State) ([]Event, error) {
 }
 
 // Clear clears an alert that was raised once. Clearing it again has no effect.
-type Clear struct {
-	Alert string
-	At    time.Time
-}
+type Clear Cleared
 
 // Decide refuses a command without an alert. The caller ensures that the alert was raised: the stream grows without
 // limit, so that it is not read for this.

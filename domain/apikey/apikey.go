@@ -38,11 +38,7 @@ func Evolve(s State, event Event) State {
 }
 
 // Issue issues a key to an account. Issuing it to the same account again has no effect.
-type Issue struct {
-	Hash    string
-	Account string
-	At      time.Time
-}
+type Issue Issued
 
 // Decide refuses a key that was issued to another account.
 func (c Issue) Decide(s State) ([]Event, error) {

@@ -57,14 +57,7 @@ func EvolveRead(s ReadState, event Event) ReadState {
 }
 
 // RecordRead records that personal data is about to be shown. Recording it again has no effect.
-type RecordRead struct {
-	Read   string
-	By     string
-	Reason string
-	Query  Query
-	Count  int
-	At     time.Time
-}
+type RecordRead PersonalDataRead
 
 // Decide refuses a read without a person or a reason, and a reason with an e-mail address, which would stay in the log
 // when the address's owner is erased.

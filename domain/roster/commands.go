@@ -112,10 +112,7 @@ func (c Free) Decide(s State) (events []Event, err error) {
 }
 
 // End records that the account is closed.
-type End struct {
-	Account string
-	At      time.Time
-}
+type End Ended
 
 // Decide returns no event for an account that was closed before.
 func (c End) Decide(s State) ([]Event, error) {

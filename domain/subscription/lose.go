@@ -2,20 +2,12 @@ package subscription
 
 import (
 	"slices"
-	"time"
 
 	"github.com/recital-tts/recital/domain"
 )
 
 // RecordLoss records that an amount will not be collected. Recording the loss of an object again has no effect.
-type RecordLoss struct {
-	Account, Object string
-	Reason          LossReason
-	Characters      int64
-	Amount          int64
-	Currency        string
-	At              time.Time
-}
+type RecordLoss Lost
 
 // Decide refuses a loss without an amount.
 func (c RecordLoss) Decide(s State) ([]Event, error) {

@@ -134,10 +134,7 @@ func (c Install) Decide(s State) ([]Event, error) {
 }
 
 // Remove removes a voice.
-type Remove struct {
-	Voice string
-	At    time.Time
-}
+type Remove Removed
 
 // Decide refuses a voice that is not installed.
 func (c Remove) Decide(s State) ([]Event, error) {

@@ -35,9 +35,9 @@ func (a *API) list(call *web.Call, in listRequest) (web.Reply, error) {
 		return web.Reply{}, err
 	}
 	page, now := adminapi.AccountsPage{Accounts: []adminapi.ListedAccount{}}, a.Now()
-	if len(rows) > in.Limit {
-		rows = rows[:in.Limit]
-		page.Next = &rows[in.Limit-1].Account
+	rows, last := readapi.Cut(rows, in.Limit)
+	if last != nil {
+		page.Next = &last.Account
 	}
 	for _, row := range rows {
 		page.Accounts = append(page.Accounts, adminapi.ListedAccount{

@@ -3,7 +3,6 @@ package audit_test
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -52,7 +51,7 @@ func BenchmarkAudit(b *testing.B) {
 						bare = append(bare, d.timeBare(b))
 					}
 				}
-				benchtest.Compare(b, "ms", median(ours), median(bare))
+				benchtest.Compare(b, "ms", benchtest.Median(ours), benchtest.Median(bare))
 				b.ReportMetric(shown, "entries/s")
 				benchtest.Finish(b)
 			})
@@ -114,9 +113,4 @@ func (d *server) timeBare(b *testing.B) float64 {
 	took := time.Since(began)
 	require.Len(b, found, 100)
 	return took.Seconds() * 1000
-}
-
-func median(figures []float64) float64 {
-	slices.Sort(figures)
-	return figures[len(figures)/2]
 }

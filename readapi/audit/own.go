@@ -62,10 +62,9 @@ func (a *API) own(call *web.Call, in ownRequest) (web.Reply, error) {
 		return web.Reply{}, err
 	}
 	response := ownEntries{Entries: []ownEntry{}}
-	if len(rows) > in.Limit {
-		rows = rows[:in.Limit]
-		last := rows[in.Limit-1]
-		response.Next = new(place{at: last.At.UnixMicro(), position: positionOf(last)}.String())
+	rows, last := readapi.Cut(rows, in.Limit)
+	if last != nil {
+		response.Next = new(place{at: last.At.UnixMicro(), position: positionOf(*last)}.String())
 	}
 	for _, row := range rows {
 		entry, err := a.ownEntry(call, row)

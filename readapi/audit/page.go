@@ -155,11 +155,10 @@ func (a *API) page(call *web.Call, f filter) (page, error) {
 			return page{}, fmt.Errorf("reading audit entries: the position %q: %w", read, err)
 		}
 	}
+	rows, last := readapi.Cut(rows, f.limit)
 	p := page{rows: rows, position: until.String()}
-	if len(rows) > f.limit {
-		p.rows = rows[:f.limit]
-		last := p.rows[f.limit-1]
-		p.next = new(place{last.At.UnixMicro(), positionOf(last), until}.String())
+	if last != nil {
+		p.next = new(place{last.At.UnixMicro(), positionOf(*last), until}.String())
 	}
 	return p, nil
 }

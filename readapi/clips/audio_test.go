@@ -13,7 +13,7 @@ import (
 
 // Audio that was not encrypted for its clip and account is never played, even if an attacker can write to the store.
 func TestAForgedBlobIsNotPlayed(t *testing.T) {
-	s := newShelf(t)
+	s := newWorld(t)
 	id, other := s.save("a1", "one"), s.save("a1", "two")
 	foreign := s.save("a2", "three")
 	address := s.blobOf(id)
@@ -42,7 +42,7 @@ func TestAForgedBlobIsNotPlayed(t *testing.T) {
 }
 
 // link returns the address of a clip's audio.
-func (s *shelf) link(id string) string {
+func (s *world) link(id string) string {
 	address := links.New("", []byte("secret")).ClipAudio("", id)
 	return s.url + address[strings.Index(address, "/v1/"):]
 }

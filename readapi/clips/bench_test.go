@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,7 +25,7 @@ import (
 // and by a rare language and by debug. clips/s is the rate of the projection.
 func BenchmarkClipList(b *testing.B) {
 	for _, n := range []int{benchtest.Size(10_000, 1000), benchtest.Size(1_000_000, 3000)} {
-		s := newShelf(b)
+		s := newWorld(b)
 		began := time.Now()
 		s.fill(n, func(*clip.Saved) {})
 		shown := float64(n) / time.Since(began).Seconds()
@@ -44,7 +43,7 @@ func BenchmarkClipList(b *testing.B) {
 // benchPage is the default size of a page.
 const benchPage = 12
 
-func (s *shelf) benchmarkOrder(b *testing.B, n int64, by, order string) {
+func (s *world) benchmarkOrder(b *testing.B, n int64, by, order string) {
 	last := (n + benchPage - 1) / benchPage
 	pages := map[string]int64{"first": 1, "middle": (last + 1) / 2, "last": last}
 	ours, bare := map[string][]float64{}, map[string][]float64{}
@@ -63,18 +62,13 @@ func (s *shelf) benchmarkOrder(b *testing.B, n int64, by, order string) {
 		ours["filtered"] = append(ours["filtered"], slowest)
 	}
 	for name := range pages {
-		benchtest.Compare(b, "ms-"+name, median(ours[name]), median(bare[name]))
+		benchtest.Compare(b, "ms-"+name, benchtest.Median(ours[name]), benchtest.Median(bare[name]))
 	}
-	b.ReportMetric(median(ours["filtered"]), "ms-filtered")
+	b.ReportMetric(benchtest.Median(ours["filtered"]), "ms-filtered")
 	benchtest.Finish(b)
 }
 
-func median(figures []float64) float64 {
-	slices.Sort(figures)
-	return figures[len(figures)/2]
-}
-
-func (s *shelf) timeList(b *testing.B, by, order string, page int64, filter string) float64 {
+func (s *world) timeList(b *testing.B, by, order string, page int64, filter string) float64 {
 	b.Helper()
 	address := fmt.Sprintf("%s/v1/account/clips?page=%d&page_size=%d&sort_by=%s&sort_order=%s%s",
 		s.url, page, benchPage, by, order, filter)
@@ -87,7 +81,7 @@ func (s *shelf) timeList(b *testing.B, by, order string, page int64, filter stri
 }
 
 // timeBare measures a query that begins at the page's first clip, which was looked up before.
-func (s *shelf) timeBare(b *testing.B, by, order string, page int64) float64 {
+func (s *world) timeBare(b *testing.B, by, order string, page int64) float64 {
 	b.Helper()
 	by = clipOrders[by].by
 	compared, sorted := `>=`, by
@@ -111,7 +105,7 @@ func (s *shelf) timeBare(b *testing.B, by, order string, page int64) float64 {
 }
 
 // fill gives the account "big" clips, each of them changed, and returns their ids.
-func (s *shelf) fill(n int, change func(*clip.Saved)) (ids []string) {
+func (s *world) fill(n int, change func(*clip.Saved)) (ids []string) {
 	random := rand.New(rand.NewPCG(1, 2))
 	voices := []string{"leah", "leah", "leah", "ava", "zeke", "amy"}
 	var last eventlog.Position

@@ -31,8 +31,8 @@ import (
 
 func TestMain(m *testing.M) { webtest.Main(m) }
 
-// shelf is a world with clips, and a server over them.
-type shelf struct {
+// world is a world with clips, and a server over them.
+type world struct {
 	*feedtest.World
 	t     testing.TB
 	keys  *pgkeys.Keyring
@@ -41,10 +41,10 @@ type shelf struct {
 	saved int
 }
 
-func newShelf(t testing.TB) *shelf {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	registry := feedtest.Registry(t, clipsevents.Events(), accounts.Events())
-	s := &shelf{World: feedtest.New(t, registry, clips.ReadModels()...), t: t}
+	s := &world{World: feedtest.New(t, registry, clips.ReadModels()...), t: t}
 	s.keys = s.openKeys()
 	var err error
 	s.store, err = folder.Open(folder.Config{
@@ -55,7 +55,7 @@ func newShelf(t testing.TB) *shelf {
 	return s
 }
 
-func (s *shelf) openKeys() *pgkeys.Keyring {
+func (s *world) openKeys() *pgkeys.Keyring {
 	s.t.Helper()
 	keys, err := pgkeys.New(pgkeys.Config{
 		Pool: s.Pool, MasterKey: bytes.Repeat([]byte{1}, pgkeys.MasterKeySize), Logger: slog.New(slog.DiscardHandler),
@@ -64,7 +64,7 @@ func (s *shelf) openKeys() *pgkeys.Keyring {
 	return keys
 }
 
-func (s *shelf) serve(made links.Links) string {
+func (s *world) serve(made links.Links) string {
 	api := API{Models: s.Projector, Keys: s.keys, Links: made, Sealed: sealed.New(s.store, s.keys)}
 	return webtest.Serve(s.t, web.Config{Routes: api.Routes(), Authenticator: webtest.Keys{}})
 }
@@ -75,7 +75,7 @@ var noon = time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
 const clipSound = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 // put stores the audio of a clip.
-func (s *shelf) put(account string, address blobs.Address) blobs.Blob {
+func (s *world) put(account string, address blobs.Address) blobs.Blob {
 	s.t.Helper()
 	vault := sealed.New(s.store, s.keys)
 	envelope, err := vault.Envelope(s.t.Context(), account, address)
@@ -86,12 +86,12 @@ func (s *shelf) put(account string, address blobs.Address) blobs.Blob {
 }
 
 // save saves a clip with its audio, and returns its id.
-func (s *shelf) save(account, text string, change ...func(*clip.Saved)) string {
+func (s *world) save(account, text string, change ...func(*clip.Saved)) string {
 	s.t.Helper()
 	return s.saveContent(account, clip.Content{Text: text, OriginalText: "the original", Solver: "any"}, change...)
 }
 
-func (s *shelf) saveContent(account string, said clip.Content, change ...func(*clip.Saved)) string {
+func (s *world) saveContent(account string, said clip.Content, change ...func(*clip.Saved)) string {
 	s.t.Helper()
 	s.saved++
 	id := fmt.Sprintf("%032x", s.saved)
@@ -115,13 +115,13 @@ func (s *shelf) saveContent(account string, said clip.Content, change ...func(*c
 }
 
 // answer returns the reply to a request; an empty key sends none.
-func (s *shelf) answer(method, address, key string, headers ...string) (*http.Response, string) {
+func (s *world) answer(method, address, key string, headers ...string) (*http.Response, string) {
 	s.t.Helper()
 	return webtest.Send(s.t, method, address, "", append(headers, "x-api-key", key)...)
 }
 
 // list returns a page of an account's clips.
-func (s *shelf) list(account, query string) clipsResponse {
+func (s *world) list(account, query string) clipsResponse {
 	s.t.Helper()
 	response, body := s.answer(http.MethodGet, s.url+"/v1/account/clips"+query, account)
 	require.Equal(s.t, http.StatusOK, response.StatusCode, body)
@@ -138,7 +138,7 @@ func texts(page clipsResponse) (texts []string) {
 }
 
 func TestAClipShowsTheLanguageThatWasAskedFor(t *testing.T) {
-	s := newShelf(t)
+	s := newWorld(t)
 	spoken := func(c *clip.Saved) { c.Language = "pt-br" }
 	for _, c := range []struct{ asked, shown string }{{"pt_BR", "pt_BR"}, {"", "pt-br"}} {
 		id := s.saveContent("a1", clip.Content{Text: "Olá", Language: c.asked}, spoken)
@@ -149,7 +149,7 @@ func TestAClipShowsTheLanguageThatWasAskedFor(t *testing.T) {
 }
 
 func TestAClipIsShownAsDocumented(t *testing.T) {
-	s := newShelf(t)
+	s := newWorld(t)
 	id := s.save("a1", "“Grüße” <1>", func(c *clip.Saved) { c.Speed, c.Language, c.Voice = 0.25, "pt-br", "zeke" })
 
 	want := map[string]any{
@@ -189,7 +189,7 @@ func TestAClipIsShownAsDocumented(t *testing.T) {
 }
 
 func TestAnAccountWithoutClips(t *testing.T) {
-	s := newShelf(t)
+	s := newWorld(t)
 	s.save("a2", "of another")
 	response, body := s.answer(http.MethodGet, s.url+"/v1/account/clips?page=3", "a1")
 	require.Equal(t, http.StatusOK, response.StatusCode)
@@ -199,7 +199,7 @@ func TestAnAccountWithoutClips(t *testing.T) {
 }
 
 func TestWhatListsAreFilteredBy(t *testing.T) {
-	s := newShelf(t)
+	s := newWorld(t)
 	language := func(l string) func(*clip.Saved) { return func(c *clip.Saved) { c.Language = l } }
 	s.save("a1", "american", language("en-us"))
 	s.save("a1", "british", language("en-gb"))
@@ -238,7 +238,7 @@ func TestWhatListsAreFilteredBy(t *testing.T) {
 }
 
 func TestWhatListsRefuse(t *testing.T) {
-	s := newShelf(t)
+	s := newWorld(t)
 	for query, kind := range map[string]string{
 		"?page=0": "greater_than", "?page=-1": "greater_than", "?page_size=0": "greater_than", "?page=x": "int_parsing",
 		"?page=1.5": "int_parsing", "?page=" + strings.Repeat("9", 4301): "int_parsing_size",
@@ -254,7 +254,7 @@ func TestWhatListsRefuse(t *testing.T) {
 
 func TestPagesShowEachClipOnceInOrder(t *testing.T) {
 	// given clips, many of which are equal in the columns of an order
-	s := newShelf(t)
+	s := newWorld(t)
 	type row struct {
 		id, voice string
 		length    int
@@ -314,7 +314,7 @@ func idOf(t require.TestingT, c Clip) string {
 }
 
 func TestPagesAreBounded(t *testing.T) {
-	s := newShelf(t)
+	s := newWorld(t)
 	s.save("a1", "one")
 	page := s.list("a1", "?page_size=9223372036854775807")
 	require.Equal(t, maxPageSize, page.PageSize)
@@ -327,7 +327,7 @@ func TestPagesAreBounded(t *testing.T) {
 }
 
 func TestWhatWasSealedEndsWithItsKey(t *testing.T) {
-	s := newShelf(t)
+	s := newWorld(t)
 	s.save("a1", "erased")
 	require.NoError(t, s.keys.Erase(t.Context(), "a1"))
 	page := s.list("a1", "")
@@ -351,7 +351,7 @@ func TestWhatWasSealedEndsWithItsKey(t *testing.T) {
 }
 
 func TestTheAudioIsServedInParts(t *testing.T) {
-	s := newShelf(t)
+	s := newWorld(t)
 	s.save("a1", "to be played")
 	address := s.list("a1", "").Clips[0].URL
 	whole, body := s.answer(http.MethodGet, address, "")
@@ -409,7 +409,7 @@ func TestTheAudioIsServedInParts(t *testing.T) {
 }
 
 func TestTheAudioIsForThoseWhoHaveItsAddressWhileTheClipIsThere(t *testing.T) {
-	s := newShelf(t)
+	s := newWorld(t)
 	id := s.save("a1", "to be deleted")
 	address := s.list("a1", "").Clips[0].URL
 	for _, forged := range []string{"sig=", "sig=x", "sig=" + strings.Repeat("A", 22)} {
@@ -436,7 +436,7 @@ func TestTheAudioIsForThoseWhoHaveItsAddressWhileTheClipIsThere(t *testing.T) {
 	require.Zero(t, s.list("a1", "").TotalClips)
 }
 
-func (s *shelf) blobOf(id string) (address blobs.Address) {
+func (s *world) blobOf(id string) (address blobs.Address) {
 	s.t.Helper()
 	require.NoError(s.t, s.Pool.QueryRow(s.t.Context(), `select blob from read_v3.clips where clip_id = $1`,
 		id).Scan(&address))

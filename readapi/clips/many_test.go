@@ -26,7 +26,7 @@ select (select count(*) from filtered), array(select clip_id from filtered order
 func TestPagesOfManyClipsAreThoseOfAPlainQuery(t *testing.T) {
 	// given enough clips for several ranges in each order, a third of them saved at one instant by one voice, and many of
 	// them deleted
-	s := newShelf(t)
+	s := newWorld(t)
 	n := 0
 	ids := s.fill(12_000, func(c *clip.Saved) {
 		if n%7 == 0 {
@@ -119,7 +119,7 @@ func (s stretch) query() string {
 }
 
 // appendClips appends events to a stream of clips, and returns their position in the log.
-func (s *shelf) appendClips(events []any) eventlog.Position {
+func (s *world) appendClips(events []any) eventlog.Position {
 	s.t.Helper()
 	meta := eventlog.Metadata{Actor: eventlog.Actor{Kind: eventlog.ActorSystem}, Time: noon}
 	proposed, err := s.Registry.Encode(uuid.New(), 0, meta, events...)

@@ -10,7 +10,7 @@ import (
 )
 
 func TestTheClipsThatAnAccountOwns(t *testing.T) {
-	s := newShelf(t)
+	s := newWorld(t)
 	ids := []string{s.save("a1", "one"), s.save("a1", "two"), s.save("a1", "three")}
 	s.save("a2", "of another")
 	owned := Owned{Models: s.Projector}
@@ -38,7 +38,7 @@ func TestTheClipsThatAnAccountOwns(t *testing.T) {
 }
 
 func TestBlobsOfClipsAreShown(t *testing.T) {
-	s := newShelf(t)
+	s := newWorld(t)
 	first, second := s.blobOf(s.save("a1", "one")), s.blobOf(s.save("a2", "two"))
 	reader := Blobs{Pool: s.Pool}
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -53,16 +52,6 @@ func (nobody) APIKey(context.Context, string) (web.Principal, error) {
 	return web.Principal{}, errors.New("no route here takes a key")
 }
 
-func get(t testing.TB, address string) (*http.Response, string) {
-	t.Helper()
-	response, err := http.Get(address)
-	require.NoError(t, err)
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
-	return response, string(body)
-}
-
 func TestTimestampsAreReadByTheirAddress(t *testing.T) {
 	// given word times of a reply, and a clock
 	pool := pgtest.New(t)
@@ -80,7 +69,7 @@ func TestTimestampsAreReadByTheirAddress(t *testing.T) {
 	address := made.WordTimes(host, id)
 
 	// while the audio is under way, the error tells the client to retry
-	response, body := get(t, address)
+	response, body := webtest.Send(t, http.MethodGet, address, "")
 	require.Equal(t, http.StatusNotFound, response.StatusCode, body)
 	require.Contains(t, body, "There are no word times yet")
 	require.Equal(t, "1", response.Header.Get("Retry-After"))
@@ -88,7 +77,7 @@ func TestTimestampsAreReadByTheirAddress(t *testing.T) {
 
 	// when it has ended, then they are there, under the names of both dialects, and no cache may keep them
 	require.NoError(t, times.Put(t.Context(), "a1", id, list))
-	response, body = get(t, address)
+	response, body = webtest.Send(t, http.MethodGet, address, "")
 	require.Equal(t, http.StatusOK, response.StatusCode, body)
 	require.Equal(t, "no-store", response.Header.Get("Cache-Control"))
 	var read map[string][]speech.Timing
@@ -104,17 +93,17 @@ func TestTimestampsAreReadByTheirAddress(t *testing.T) {
 		links.New("", []byte("another")).WordTimes(host, id),
 		strings.Replace(made.ClipAudio(host, id), "account/clip/"+id+"/audio", "ai/speech/timestamps/"+id, 1),
 	} {
-		response, body := get(t, wrong)
+		response, body := webtest.Send(t, http.MethodGet, wrong, "")
 		require.Equal(t, http.StatusForbidden, response.StatusCode, wrong)
 		require.NotContains(t, body, "Hello")
 		require.Equal(t, "no-store", response.Header.Get("Cache-Control"))
 	}
-	response, _ = get(t, forged)
+	response, _ = webtest.Send(t, http.MethodGet, forged, "")
 	require.Equal(t, http.StatusUnprocessableEntity, response.StatusCode)
 
 	// when their time is over, then they have expired
 	late.Store(int64(12 * time.Minute))
-	response, body = get(t, address)
+	response, body = webtest.Send(t, http.MethodGet, address, "")
 	require.Equal(t, http.StatusNotFound, response.StatusCode)
 	require.Contains(t, body, "The word times have expired")
 	require.Empty(t, response.Header.Get("Retry-After"))
@@ -126,6 +115,6 @@ func TestTimestampsAreReadByTheirAddress(t *testing.T) {
 	require.NoError(t, err)
 	routes = (&API{Times: away, Links: made, LongestReply: 11 * time.Minute, Now: now}).Routes()
 	host = strings.TrimPrefix(webtest.Serve(t, web.Config{Routes: routes, Authenticator: nobody{}}), "http://")
-	response, body = get(t, made.WordTimes(host, id))
+	response, body = webtest.Send(t, http.MethodGet, made.WordTimes(host, id), "")
 	require.Equal(t, http.StatusServiceUnavailable, response.StatusCode, body)
 }

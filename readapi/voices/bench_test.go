@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -38,8 +37,8 @@ func BenchmarkVoiceList(b *testing.B) {
 				grown = append(grown, grows())
 				bare = append(bare, s.timeBare(b, account, n))
 			}
-			benchtest.Compare(b, "ms", median(ours), median(bare))
-			b.ReportMetric(median(grown), "MiB-heap")
+			benchtest.Compare(b, "ms", benchtest.Median(ours), benchtest.Median(bare))
+			b.ReportMetric(benchtest.Median(grown), "MiB-heap")
 			benchtest.Finish(b)
 		})
 	}
@@ -102,9 +101,4 @@ func watchHeap() func() float64 {
 		<-ended
 		return float64(most.Load()-before) / (1 << 20)
 	}
-}
-
-func median(figures []float64) float64 {
-	slices.Sort(figures)
-	return figures[len(figures)/2]
 }

@@ -63,11 +63,9 @@ type apiKeyResponse struct {
 
 func (a *API) newKey(call *web.Call, in newKeyRequest) (web.Reply, error) {
 	made, err := a.Accounts.CreateKey(call, call.Principal.Account, in.Type, writeapi.Origin(call.Caller))
-	if err != nil {
-		return web.Reply{}, err
-	}
-	writeapi.AwaitVisible(call, a.ReadModels, made.Position)
-	return web.JSON(apiKeyResponse{APIKey: made.Key, Masked: made.Masked}).WithHeader("Cache-Control", "no-store"), nil
+	response := apiKeyResponse{APIKey: made.Key, Masked: made.Masked}
+	reply, err := writeapi.Visible(call, a.ReadModels, response, made.Position, err)
+	return reply.WithHeader("Cache-Control", "no-store"), err
 }
 
 type renameKeyRequest struct {
@@ -103,14 +101,11 @@ type openRequest struct {
 
 func (a *API) open(call *web.Call, in openRequest) (web.Reply, error) {
 	opened, err := a.Accounts.Open(call, in.Plan, writeapi.Origin(call.Caller))
-	if err != nil {
-		return web.Reply{}, err
-	}
-	writeapi.AwaitVisible(call, a.ReadModels, opened.Key.Position)
 	response := adminapi.OpenResponse{
 		AccountID: opened.Account, Plan: in.Plan, APIKey: opened.Key.Key, Masked: opened.Key.Masked,
 	}
-	return web.JSON(response).WithHeader("Cache-Control", "no-store"), nil
+	reply, err := writeapi.Visible(call, a.ReadModels, response, opened.Key.Position, err)
+	return reply.WithHeader("Cache-Control", "no-store"), err
 }
 
 type operatorRequest struct {
@@ -133,11 +128,8 @@ func (a *API) withdrawOperator(call *web.Call, in operatorRequest) (web.Reply, e
 
 func (a *API) setOperator(call *web.Call, in operatorRequest, operator bool) (web.Reply, error) {
 	position, err := a.Accounts.SetOperator(call, in.AccountID, operator, writeapi.Origin(call.Caller))
-	if err != nil {
-		return web.Reply{}, err
-	}
-	writeapi.AwaitVisible(call, a.ReadModels, position)
-	return web.JSON(adminapi.OperatorResponse{AccountID: in.AccountID, Operator: operator}), nil
+	response := adminapi.OperatorResponse{AccountID: in.AccountID, Operator: operator}
+	return writeapi.Visible(call, a.ReadModels, response, position, err)
 }
 
 type nothing = struct{}

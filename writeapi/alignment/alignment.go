@@ -14,15 +14,14 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/alignment"
 	"github.com/recital-tts/recital/internal/speech/audio"
+	"github.com/recital-tts/recital/writeapi"
 )
 
 const (
 	// MaxBody is the size of ten minutes of 16-bit samples at 16 kHz, with a margin.
 	MaxBody = 20 << 20
 	// timeout covers the decoding and the comparison of the longest recording on a busy machine.
-	// again is the pause before another attempt may find room.
 	timeout = 2 * time.Minute
-	again   = 5 * time.Second
 )
 
 // API aligns recordings.
@@ -110,14 +109,9 @@ func (a *API) align(call *web.Call, r recording, text, code string) ([]alignedWo
 	if !known {
 		return nil, call.Invalid("language", "the engine does not speak this language")
 	}
-	place, err := a.Places.Take(quota.Client(call.Client), 1)
-	switch {
-	case errors.Is(err, quota.ErrShare):
-		return nil, web.TooManyRequests("Another recording of this address is being aligned", again)
-	case err != nil:
-		return nil, &web.Error{
-			Status: http.StatusServiceUnavailable, Message: "Too many recordings are being aligned", RetryAfter: again,
-		}
+	place, err := writeapi.TakePlace(call, a.Places, "aligned")
+	if err != nil {
+		return nil, err
 	}
 	defer place.Release()
 	words, err := a.Aligner.Align(call, r.content, text, language)

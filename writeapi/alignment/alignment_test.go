@@ -3,7 +3,6 @@ package alignment
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -34,13 +33,8 @@ func serve(t *testing.T, places *quota.Budget, a aligner) (url string) {
 
 func post(t *testing.T, url string) (*http.Response, string) {
 	t.Helper()
-	response, err := http.Post(url+"/v1/ai/speech/kanna?text=Hello", "application/octet-stream",
-		strings.NewReader("a recording"))
-	require.NoError(t, err)
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
-	return response, string(body)
+	return webtest.Send(t, http.MethodPost, url+"/v1/ai/speech/kanna?text=Hello", "a recording",
+		"Content-Type", "application/octet-stream")
 }
 
 func TestWordsAreShown(t *testing.T) {
@@ -102,20 +96,18 @@ func (l *linguist) Align(_ context.Context, _ audio.Upload, _, language string) 
 func TestTheLanguageOfTheTextIsToldOrDetected(t *testing.T) {
 	var l linguist
 	url := webtest.Serve(t, web.Config{Routes: (&API{Aligner: &l, Places: quota.New(1, 1)}).Routes()})
+	send := func(query string) (*http.Response, string) {
+		return webtest.Send(t, http.MethodPost, url+"/v1/ai/speech/kanna?text=Hallo"+query, "RIFF",
+			"Content-Type", "audio/wav")
+	}
 	for query, want := range map[string]string{"": "auto", "&language=de-DE": "de", "&language=en": "en-us"} {
-		response, err := http.Post(url+"/v1/ai/speech/kanna?text=Hallo"+query, "audio/wav", strings.NewReader("RIFF"))
-		require.NoError(t, err)
-		require.NoError(t, response.Body.Close())
+		response, _ := send(query)
 		require.Equal(t, 200, response.StatusCode)
 		require.Equal(t, want, l.language)
 	}
-	response, err := http.Post(url+"/v1/ai/speech/kanna?text=Hallo&language=tlh", "audio/wav", strings.NewReader("RIFF"))
-	require.NoError(t, err)
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
+	response, body := send("&language=tlh")
 	require.Equal(t, 422, response.StatusCode)
-	require.Contains(t, string(body), `"query","language"`)
+	require.Contains(t, body, `"query","language"`)
 }
 
 func TestErrors(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"github.com/recital-tts/recital/domain/account"
 	"github.com/recital-tts/recital/internal/http/adminapi"
 	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/writeapi"
 )
 
 // API shows past states of accounts.
@@ -55,9 +56,10 @@ func responseOf(found audit.Account, at time.Time) adminapi.AccountAsOf {
 	running := found.Entitlement.Running(at)
 	response := adminapi.AccountAsOf{
 		AccountID: found.Account, AsOf: at, OpenedAt: found.OpenedAt, State: states[found.Closing],
-		Plan: string(running.Plan), EntitledUntil: orNull(running.End),
+		Plan: string(running.Plan), EntitledUntil: writeapi.OrNull(running.End),
 		Operator: found.Operator, AcceptedTOS: found.TermsAccepted, WantsEmail: found.WantsEmail, APIKeys: []string{},
-		InstantVoices: found.Instant, Professional: found.Professional, SessionsBefore: orNull(found.SessionsRevokedAt),
+		InstantVoices: found.Instant, Professional: found.Professional,
+		SessionsBefore: writeapi.OrNull(found.SessionsRevokedAt),
 	}
 	for _, key := range found.Keys {
 		response.APIKeys = append(response.APIKeys, key.Masked)
@@ -65,7 +67,7 @@ func responseOf(found audit.Account, at time.Time) adminapi.AccountAsOf {
 	if s := found.Subscription; s != nil {
 		response.Subscription = &adminapi.SubscriptionAsOf{
 			ID: s.Subscription, Status: s.Status, Plan: string(s.Plan), Price: s.Price,
-			PeriodStart: s.PeriodStart, PeriodEnd: s.PeriodEnd, CancelAt: orNull(s.CancelAt),
+			PeriodStart: s.PeriodStart, PeriodEnd: s.PeriodEnd, CancelAt: writeapi.OrNull(s.CancelAt),
 		}
 	}
 	if used := found.Usage; used.Exists() {
@@ -81,14 +83,6 @@ func responseOf(found audit.Account, at time.Time) adminapi.AccountAsOf {
 		})
 	}
 	return response
-}
-
-// orNull returns nil for the zero time.
-func orNull(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
 }
 
 // Erasures shows the progress of the erasure of closed accounts.

@@ -33,9 +33,5 @@ func (a *API) record(call *web.Call, in noticeRequest, by payments.Notice, analy
 		return web.Reply{}, err
 	}
 	position, err := a.Billing.RecordNotice(call, event, analytics)
-	if err != nil {
-		return web.Reply{}, err
-	}
-	call.SetPosition(position.String())
-	return web.JSON(writeapi.SuccessResponse{Success: true}), nil
+	return writeapi.Recorded(call, writeapi.SuccessResponse{Success: true}, position, err)
 }

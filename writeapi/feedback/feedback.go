@@ -38,18 +38,9 @@ type feedbackResponse struct {
 
 // give records feedback. No read model shows it, so it does not wait for one.
 func (a *API) give(call *web.Call, in request) (web.Reply, error) {
-	opinion := feedback.Opinion{About: in.ID, Rating: in.Rating, Text: orEmpty(in.Text), Context: orEmpty(in.Context)}
+	opinion := feedback.Opinion{
+		About: in.ID, Rating: in.Rating, Text: writeapi.ValueOr(in.Text, ""), Context: writeapi.ValueOr(in.Context, ""),
+	}
 	position, err := a.Feedback.Give(call, call.Principal.Account, opinion, writeapi.Origin(call.Caller))
-	if err != nil {
-		return web.Reply{}, err
-	}
-	call.SetPosition(position.String())
-	return web.JSON(feedbackResponse{Success: true}), nil
-}
-
-func orEmpty(text *string) string {
-	if text == nil {
-		return ""
-	}
-	return *text
+	return writeapi.Recorded(call, feedbackResponse{Success: true}, position, err)
 }

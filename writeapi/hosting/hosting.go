@@ -80,8 +80,7 @@ func (a *API) projects(call *web.Call, in projectsRequest) (web.Reply, error) {
 	for _, p := range found.Listed {
 		response.Projects = append(response.Projects, hostingProject{Name: p.Name, ID: p.ID, Set: p.Set})
 	}
-	call.SetPosition(found.Position.String())
-	return web.JSON(response), nil
+	return writeapi.Recorded(call, response, found.Position, nil)
 }
 
 type variablesRequest struct {
@@ -122,8 +121,7 @@ func (a *API) setVariables(call *web.Call, in variablesRequest) (web.Reply, erro
 	for _, f := range failed {
 		response.Failed = append(response.Failed, hostingFailure{Project: f.Project, Message: message(f.Err)})
 	}
-	writeapi.AwaitVisible(call, a.ReadModels, position)
-	return web.JSON(response), nil
+	return writeapi.Visible(call, a.ReadModels, response, position, nil)
 }
 
 // names parses a list of projects: each value has names separated by commas, or is a JSON array of names.

@@ -45,11 +45,8 @@ type creditRequest struct {
 
 func (a *API) credit(call *web.Call, in creditRequest) (web.Reply, error) {
 	granted, err := a.Ledger.GrantCredit(call, in.AccountID, in.Grant, in.Characters, writeapi.Origin(call.Caller))
-	if err != nil {
-		return web.Reply{}, err
-	}
-	writeapi.AwaitVisible(call, a.ReadModels, granted.Position)
-	return web.JSON(adminapi.CreditResponse{
+	response := adminapi.CreditResponse{
 		AccountID: in.AccountID, Grant: granted.Grant, Characters: granted.Characters, CreditCharacters: granted.Left,
-	}), nil
+	}
+	return writeapi.Visible(call, a.ReadModels, response, granted.Position, err)
 }

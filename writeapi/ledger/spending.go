@@ -16,13 +16,9 @@ type newSpendingCapResponse struct {
 
 func (a *API) setSpendingCap(call *web.Call, in spendingCapRequest) (web.Reply, error) {
 	set, err := a.Ledger.SetSpendingCap(call, call.Principal.Account, in.Amount, writeapi.Origin(call.Caller))
-	if err != nil {
-		return web.Reply{}, err
-	}
-	writeapi.AwaitVisible(call, a.ReadModels, set.Position)
 	response := newSpendingCapResponse{Amount: set.Amount}
 	if set.Amount != nil {
 		response.Currency = &set.Currency
 	}
-	return web.JSON(response), nil
+	return writeapi.Visible(call, a.ReadModels, response, set.Position, err)
 }

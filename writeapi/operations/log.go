@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/recital-tts/recital/commands/journal"
 	"github.com/recital-tts/recital/domain/audit"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/logcopy"
@@ -159,7 +160,7 @@ func (r *reading) past(ctx context.Context) error {
 
 // follow writes later events, until the stream is cut.
 func (r *reading) follow(ctx context.Context) error {
-	subscription := r.log.Subscribe(ctx, later(r.header.After, r.header.Until))
+	subscription := r.log.Subscribe(ctx, journal.Later(r.header.After, r.header.Until))
 	idle := time.NewTicker(logIdle)
 	defer idle.Stop()
 	for {
@@ -205,11 +206,4 @@ func (f eventFilter) includes(event eventlog.Recorded) bool {
 	return (f.Stream == "" || event.Stream == f.Stream || isPrefix && strings.HasPrefix(event.Stream, prefix)) &&
 		(f.Type == "" || event.Type == f.Type) &&
 		(f.Account == "" || strings.Contains(event.Stream, f.Account) || named(event.Data) || named(event.Metadata))
-}
-
-func later(a, b eventlog.Position) eventlog.Position {
-	if a.Compare(b) > 0 {
-		return a
-	}
-	return b
 }

@@ -3,7 +3,6 @@ package operations_test
 import (
 	"bytes"
 	"crypto/sha256"
-	"io"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -32,17 +31,8 @@ func serve(t *testing.T, api *operations.API) string {
 
 func ask(t *testing.T, method, url, contentType string, body []byte) (*http.Response, []byte) {
 	t.Helper()
-	request, err := http.NewRequest(method, url, bytes.NewReader(body))
-	require.NoError(t, err)
-	if contentType != "" {
-		request.Header.Set("Content-Type", contentType)
-	}
-	response, err := http.DefaultClient.Do(request)
-	require.NoError(t, err)
-	defer response.Body.Close()
-	got, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
-	return response, got
+	response, got := webtest.Send(t, method, url, string(body), "Content-Type", contentType)
+	return response, []byte(got)
 }
 
 // service is an instance that can leave.
@@ -96,14 +86,7 @@ func TestWhoMayDrain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var running service
 			url := serve(t, &operations.API{Missing: func() []string { return nil }, Service: &running})
-			request, err := http.NewRequest(http.MethodPost, url+"/drain", nil)
-			require.NoError(t, err)
-			for i := 0; i < len(c.headers); i += 2 {
-				request.Header.Set(c.headers[i], c.headers[i+1])
-			}
-			response, err := http.DefaultClient.Do(request)
-			require.NoError(t, err)
-			require.NoError(t, response.Body.Close())
+			response, _ := webtest.Send(t, http.MethodPost, url+"/drain", "", c.headers...)
 			require.Equal(t, c.status, response.StatusCode)
 			require.Equal(t, c.status == http.StatusOK, running.Leaving())
 		})

@@ -24,17 +24,11 @@ func profiles(t *testing.T) (get func(token, path string) (status int, body []by
 		{Hash: sha256.Sum256([]byte("auditor")), Role: operators.Auditor},
 	}})
 	return func(token, path string) (int, []byte) {
-		request, err := http.NewRequest(http.MethodGet, url+"/debug/pprof/"+path, nil)
-		require.NoError(t, err)
 		if token != "" {
-			request.Header.Set("Authorization", "Bearer "+token)
+			token = "Bearer " + token
 		}
-		response, err := http.DefaultClient.Do(request)
-		require.NoError(t, err)
-		defer response.Body.Close()
-		body, err := io.ReadAll(response.Body)
-		require.NoError(t, err)
-		return response.StatusCode, body
+		response, body := webtest.Send(t, http.MethodGet, url+"/debug/pprof/"+path, "", "Authorization", token)
+		return response.StatusCode, []byte(body)
 	}
 }
 

@@ -95,15 +95,9 @@ func (d *desk) ask(token, path, body string) (status int, answer string) {
 	if body != "" {
 		method = http.MethodPost
 	}
-	request, err := http.NewRequest(method, d.url+"/admin/projections"+path, strings.NewReader(body))
-	require.NoError(d.t, err)
-	request.Header.Set("Authorization", "Bearer "+token)
-	response, err := http.DefaultClient.Do(request)
-	require.NoError(d.t, err)
-	defer response.Body.Close()
-	var text json.RawMessage
-	require.NoError(d.t, json.NewDecoder(response.Body).Decode(&text))
-	return response.StatusCode, string(text)
+	response, answer := webtest.Send(d.t, method, d.url+"/admin/projections"+path, body, "Authorization", "Bearer "+token)
+	require.True(d.t, json.Valid([]byte(answer)), answer)
+	return response.StatusCode, answer
 }
 
 const event = "0190a5f0-1111-7222-8333-444455556666"

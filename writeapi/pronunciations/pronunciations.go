@@ -46,15 +46,8 @@ type Entry struct {
 }
 
 func show(e pronunciations.Entry) Entry {
-	return Entry{ID: e.ID, Word: e.Word, Spoken: notEmpty(e.Spoken), IPA: notEmpty(e.IPA),
-		Language: notEmpty(e.Language), UpdatedAt: e.At}
-}
-
-func notEmpty(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
+	return Entry{ID: e.ID, Word: e.Word, Spoken: writeapi.OrNull(e.Spoken), IPA: writeapi.OrNull(e.IPA),
+		Language: writeapi.OrNull(e.Language), UpdatedAt: e.At}
 }
 
 type listRequest struct {
@@ -93,24 +86,16 @@ type setRequest struct {
 }
 
 func (a *API) set(call *web.Call, in setRequest) (web.Reply, error) {
-	said := speech.Pronunciation{Word: in.Word, Spoken: or(in.Spoken), IPA: or(in.IPA), Language: or(in.Language)}
+	said := speech.Pronunciation{
+		Word: in.Word, Spoken: writeapi.ValueOr(in.Spoken, ""), IPA: writeapi.ValueOr(in.IPA, ""),
+		Language: writeapi.ValueOr(in.Language, ""),
+	}
 	entry, position, err := a.Pronunciations.Set(call, call.Principal.Account, said, writeapi.Origin(call.Caller))
 	var wrong *speech.PronunciationError
 	if errors.As(err, &wrong) {
 		return web.Reply{}, call.Invalid(wrong.Field, wrong.Problem)
 	}
-	if err != nil {
-		return web.Reply{}, err
-	}
-	call.SetPosition(position.String())
-	return web.JSON(show(entry)), nil
-}
-
-func or(text *string) string {
-	if text == nil {
-		return ""
-	}
-	return *text
+	return writeapi.Recorded(call, show(entry), position, err)
 }
 
 type removeRequest struct {
@@ -119,9 +104,5 @@ type removeRequest struct {
 
 func (a *API) remove(call *web.Call, in removeRequest) (web.Reply, error) {
 	position, err := a.Pronunciations.Remove(call, call.Principal.Account, in.ID, writeapi.Origin(call.Caller))
-	if err != nil {
-		return web.Reply{}, err
-	}
-	call.SetPosition(position.String())
-	return web.JSON(writeapi.SuccessResponse{Success: true}), nil
+	return writeapi.Recorded(call, writeapi.SuccessResponse{Success: true}, position, err)
 }

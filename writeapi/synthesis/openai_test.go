@@ -25,17 +25,13 @@ type openAIRefusal struct {
 // speakOpenAI returns the refusal of a request in OpenAI's dialect.
 func speakOpenAI(t *testing.T, server, key, body string) openAIRefusal {
 	t.Helper()
-	request, err := http.NewRequest(http.MethodPost, server+"/v1/audio/speech", strings.NewReader(body))
-	require.NoError(t, err)
-	request.Header.Set("Content-Type", "application/json")
 	if key != "" {
-		request.Header.Set("Authorization", "Bearer "+key)
+		key = "Bearer " + key
 	}
-	response, err := http.DefaultClient.Do(request)
-	require.NoError(t, err)
-	defer response.Body.Close()
+	response, reply := webtest.Send(t, http.MethodPost, server+"/v1/audio/speech", body,
+		"Content-Type", "application/json", "Authorization", key)
 	var got struct{ Error openAIRefusal }
-	require.NoError(t, json.NewDecoder(response.Body).Decode(&got))
+	require.NoError(t, json.Unmarshal([]byte(reply), &got))
 	require.NotEmpty(t, got.Error.Message)
 	got.Error.status = response.StatusCode
 	return got.Error

@@ -1,7 +1,6 @@
 package synthesis
 
 import (
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -23,15 +22,8 @@ func serveQueries(t *testing.T) string {
 
 func ask(t *testing.T, method, address string) (int, string) {
 	t.Helper()
-	request, err := http.NewRequest(method, address, nil)
-	require.NoError(t, err)
-	request.Header.Set("x-api-key", "any")
-	response, err := http.DefaultClient.Do(request)
-	require.NoError(t, err)
-	defer response.Body.Close()
-	got, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
-	return response.StatusCode, string(got)
+	response, got := webtest.Send(t, method, address, "", "x-api-key", "any")
+	return response.StatusCode, got
 }
 
 func TestAnAddressSaysTheSameAsABody(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"io"
 	"mime/multipart"
 	"net/http"
 	"net/url"
@@ -62,18 +61,8 @@ func serve(t *testing.T) string {
 
 func post(t *testing.T, url, contentType, body string) (int, []byte) {
 	t.Helper()
-	request, err := http.NewRequest(http.MethodPost, url, strings.NewReader(body))
-	require.NoError(t, err)
-	request.Header.Set("x-api-key", "any")
-	if contentType != "" {
-		request.Header.Set("Content-Type", contentType)
-	}
-	response, err := http.DefaultClient.Do(request)
-	require.NoError(t, err)
-	defer response.Body.Close()
-	got, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
-	return response.StatusCode, got
+	response, got := webtest.Send(t, http.MethodPost, url, body, "x-api-key", "any", "Content-Type", contentType)
+	return response.StatusCode, []byte(got)
 }
 
 var defaults = understood{Text: "hi", Voice: "leah", Language: "auto", Format: "mp3", SampleRate: 24000, Speed: 1}
@@ -260,18 +249,10 @@ func TestAVoiceThatCannotSpeak(t *testing.T) {
 			} {
 				for version, want := range map[string]string{"1.0": `"error":"` + c.err.Error(), "1.1": `"message":"` +
 					c.err.Error()} {
-					request, err := http.NewRequest(way.method, address+way.path, strings.NewReader(way.body))
-					require.NoError(t, err)
-					request.Header.Set("x-api-key", "any")
-					request.Header.Set("Content-Type", "application/json")
-					request.Header.Set("lmnt-version", version)
-					response, err := http.DefaultClient.Do(request)
-					require.NoError(t, err)
-					body, err := io.ReadAll(response.Body)
-					require.NoError(t, err)
-					require.NoError(t, response.Body.Close())
-					require.Equal(t, http.StatusConflict, response.StatusCode, "%s", body)
-					require.Contains(t, string(body), want, way.path)
+					response, body := webtest.Send(t, way.method, address+way.path, way.body, "x-api-key", "any",
+						"Content-Type", "application/json", "lmnt-version", version)
+					require.Equal(t, http.StatusConflict, response.StatusCode, body)
+					require.Contains(t, body, want, way.path)
 					require.Equal(t, c.retryAfter, response.Header.Get("Retry-After"))
 					require.Equal(t, c.retry, response.Header.Get("x-should-retry"))
 				}

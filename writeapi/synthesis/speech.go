@@ -153,7 +153,7 @@ func (a *API) headers(call *web.Call, order synthesis.Synthesis, reply *synthesi
 	allowance := reply.Allowance()
 	h := headers{
 		GenerationID: reply.ID(), ModelVersion: modelVersion(order.Model), Seed: reply.Seed(),
-		ClipID: notEmpty(reply.Clip()), Warning: notEmpty(reply.Warning()),
+		ClipID: writeapi.OrNull(reply.Clip()), Warning: writeapi.OrNull(reply.Warning()),
 		CharacterCount: reply.Characters(), CharactersUsed: allowance.Settled + allowance.Reserved,
 	}
 	if id := reply.WordTimes(); id != "" {
@@ -166,13 +166,6 @@ func (a *API) headers(call *web.Call, order synthesis.Synthesis, reply *synthesi
 		h.ConcurrencyCurrent, h.ConcurrencyLimit = &current, &limit
 	}
 	return h
-}
-
-func notEmpty(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
 }
 
 // modelVersion returns the model that speaks, with its version, which the request may omit.

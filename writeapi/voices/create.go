@@ -1,6 +1,7 @@
 package voices
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,23 +75,15 @@ func (k *kind) UnmarshalText(text []byte) error {
 
 // over returns the profile with its missing fields taken from another.
 func (p profile) over(other profile) profile {
-	p.Name, p.Type, p.Description = or(p.Name, other.Name), or(p.Type, other.Type), or(p.Description, other.Description)
-	p.Gender, p.Accent = or(p.Gender, other.Gender), or(p.Accent, other.Accent)
-	p.Enhance, p.Filter = or(p.Enhance, other.Enhance), or(p.Filter, other.Filter)
+	p.Name, p.Type = cmp.Or(p.Name, other.Name), cmp.Or(p.Type, other.Type)
+	p.Description = cmp.Or(p.Description, other.Description)
+	p.Gender, p.Accent = cmp.Or(p.Gender, other.Gender), cmp.Or(p.Accent, other.Accent)
+	p.Enhance, p.Filter = cmp.Or(p.Enhance, other.Enhance), cmp.Or(p.Filter, other.Filter)
 	if p.Tags == nil {
 		p.Tags = other.Tags
 	}
 	return p
 }
-
-func or[T any](value, otherwise *T) *T {
-	if value != nil {
-		return value
-	}
-	return otherwise
-}
-
-func valueOr[T any](value *T, otherwise T) T { return *or(value, &otherwise) }
 
 // createRequest has the names that clients of all versions give to the recordings.
 type createRequest struct {
@@ -164,11 +157,11 @@ func (r createRequest) files(call *web.Call) (files []commands.File, err error) 
 
 func creationOf(said profile) commands.Creation {
 	return commands.Creation{
-		Type: voice.Type(valueOr(said.Type, kind(voice.Instant))), Enhance: valueOr(said.Enhance, false),
-		Filter: valueOr(said.Filter, false),
+		Type: voice.Type(writeapi.ValueOr(said.Type, kind(voice.Instant))), Enhance: writeapi.ValueOr(said.Enhance, false),
+		Filter: writeapi.ValueOr(said.Filter, false),
 		Profile: voice.Profile{
-			Name: valueOr(said.Name, ""), Description: valueOr(said.Description, ""), Gender: valueOr(said.Gender, "U"),
-			Accent: valueOr(said.Accent, ""), Tags: said.Tags,
+			Name: writeapi.ValueOr(said.Name, ""), Description: writeapi.ValueOr(said.Description, ""),
+			Gender: writeapi.ValueOr(said.Gender, "U"), Accent: writeapi.ValueOr(said.Accent, ""), Tags: said.Tags,
 		},
 	}
 }
@@ -181,12 +174,8 @@ func (c *Creator) create(call *web.Call, creation commands.Creation) (web.Reply,
 	if err != nil {
 		return web.Reply{}, err
 	}
-	reply, err := c.show(call, call.Header("Host"), made)
-	if err != nil {
-		return web.Reply{}, err
-	}
-	writeapi.AwaitVisible(call, c.ReadModels, made.Position)
-	return web.JSON(reply), nil
+	response, err := c.show(call, call.Header("Host"), made)
+	return writeapi.Visible(call, c.ReadModels, response, made.Position, err)
 }
 
 func (c *Creator) show(ctx context.Context, host string, made commands.Voice) (shown.Voice, error) {

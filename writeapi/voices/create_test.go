@@ -115,18 +115,10 @@ func post(t testing.TB, url, account string, parts []part, headers ...string) (*
 		require.NoError(t, err)
 	}
 	require.NoError(t, w.Close())
-	request, err := http.NewRequest(http.MethodPost, url, &body)
-	require.NoError(t, err)
-	request.Header.Set("Content-Type", w.FormDataContentType())
-	request.Header.Set("X-API-Key", account)
-	for i := 0; i < len(headers); i += 2 {
-		request.Header.Set(headers[i], headers[i+1])
-	}
-	response, err := http.DefaultClient.Do(request)
-	require.NoError(t, err)
-	defer response.Body.Close()
+	headers = append([]string{"Content-Type", w.FormDataContentType(), "X-API-Key", account}, headers...)
+	response, reply := webtest.Send(t, http.MethodPost, url, body.String(), headers...)
 	var got map[string]any
-	require.NoError(t, json.NewDecoder(response.Body).Decode(&got))
+	require.NoError(t, json.Unmarshal([]byte(reply), &got))
 	return response, got
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/recital-tts/recital/internal/http/web/quota"
 	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/speech/precheck"
+	"github.com/recital-tts/recital/writeapi"
 )
 
 // Prechecker checks recordings before a voice is made from them.
@@ -18,12 +19,8 @@ type Prechecker struct {
 	MaxUpload int64         // bytes of a request
 }
 
-const (
-	// precheckTimeout covers the decoding of the longest recording on a busy machine.
-	precheckTimeout = 5 * time.Minute
-	// again is the pause before another attempt may find room.
-	again = 5 * time.Second
-)
+// precheckTimeout covers the decoding of the longest recording on a busy machine.
+const precheckTimeout = 5 * time.Minute
 
 // Routes returns the rows for the public route table.
 func (p *Prechecker) Routes() []web.Route {
@@ -54,14 +51,9 @@ type precheckHeaders struct {
 }
 
 func (p *Prechecker) check(call *web.Call, in precheckRequest) (web.Reply, error) {
-	place, err := p.Places.Take(quota.Client(call.Client), 1)
-	switch {
-	case errors.Is(err, quota.ErrShare):
-		return web.Reply{}, web.TooManyRequests("Another recording of this address is being checked", again)
-	case err != nil:
-		return web.Reply{}, &web.Error{
-			Status: http.StatusServiceUnavailable, Message: "Too many recordings are being checked", RetryAfter: again,
-		}
+	place, err := writeapi.TakePlace(call, p.Places, "checked")
+	if err != nil {
+		return web.Reply{}, err
 	}
 	defer place.Release()
 	found, err := p.Checker.Check(call, in.File.Content)

@@ -80,11 +80,7 @@ type deleteVoiceResponse struct {
 
 func (a *API) remove(call *web.Call, in voiceRequest) (web.Reply, error) {
 	position, err := a.Voices.Delete(call, call.Principal.Account, in.ID, writeapi.Origin(call.Caller))
-	if err != nil {
-		return web.Reply{}, err
-	}
-	writeapi.AwaitVisible(call, a.ReadModels, position)
-	return web.JSON(deleteVoiceResponse{Success: true}), nil
+	return writeapi.Visible(call, a.ReadModels, deleteVoiceResponse{Success: true}, position, err)
 }
 
 // updateVoiceRequest has the changed fields of a voice: null changes none, and an empty text clears one.
@@ -111,11 +107,8 @@ func (a *API) update(call *web.Call, in updateVoiceRequest) (web.Reply, error) {
 		return web.Reply{}, err
 	}
 	response := updateVoiceResponse{}
-	if response.Voice, err = a.show(call, updated); err != nil {
-		return web.Reply{}, err
-	}
-	writeapi.AwaitVisible(call, a.ReadModels, updated.Position)
-	return web.JSON(response), nil
+	response.Voice, err = a.show(call, updated)
+	return writeapi.Visible(call, a.ReadModels, response, updated.Position, err)
 }
 
 // Previews renders the previews of the system voices.

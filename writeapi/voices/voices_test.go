@@ -42,9 +42,9 @@ import (
 	readapi "github.com/recital-tts/recital/readapi/voices"
 )
 
-// shelf serves the write routes and the read routes, on a real log with its read model, a real folder and a real
+// world serves the write routes and the read routes, on a real log with its read model, a real folder and a real
 // keyring.
-type shelf struct {
+type world struct {
 	*feedtest.World
 	t        testing.TB
 	keys     *pgkeys.Keyring
@@ -84,9 +84,9 @@ func (p *previews) count() int {
 	return p.rendered
 }
 
-func newShelf(t testing.TB) *shelf {
+func newWorld(t testing.TB) *world {
 	t.Helper()
-	s := &shelf{
+	s := &world{
 		t: t, World: feedtest.New(t,
 			feedtest.Registry(t, commands.Events(), accountsevents.Events(), billingevents.Events()),
 			slices.Concat(projections.ReadModels(), accounts.ReadModels())...),
@@ -118,7 +118,7 @@ func newShelf(t testing.TB) *shelf {
 const mine, other = "account-1", "account-2"
 
 // create creates a voice in preparation.
-func (s *shelf) create(account, id string) {
+func (s *world) create(account, id string) {
 	s.t.Helper()
 	profile, err := json.Marshal(voice.Profile{Name: "First", Description: "As it was", Gender: "U", Accent: "scottish",
 		Tags: []string{"calm"}})
@@ -139,7 +139,7 @@ func (s *shelf) create(account, id string) {
 }
 
 // ready creates a voice that can speak.
-func (s *shelf) ready(account, id string) {
+func (s *world) ready(account, id string) {
 	s.t.Helper()
 	s.create(account, id)
 	data, err := json.Marshal(map[string]any{"variant": "m3", "timbre": speech.Timbre{PitchLow: 100, PitchHigh: 150,
@@ -152,7 +152,7 @@ func (s *shelf) ready(account, id string) {
 			Bytes: model.Size}})
 }
 
-func (s *shelf) put(account, id string, content []byte) blobs.Blob {
+func (s *world) put(account, id string, content []byte) blobs.Blob {
 	s.t.Helper()
 	vault := sealed.New(s.blobs, s.keys)
 	envelope, err := vault.Envelope(s.t.Context(), account, blobs.NewAddress(blobs.Owner(voice.Stream(id))))
@@ -163,7 +163,7 @@ func (s *shelf) put(account, id string, content []byte) blobs.Blob {
 }
 
 // send sends a request, with a key and a body unless these are empty; headers come in pairs.
-func (s *shelf) send(method, path, key, body string, headers ...string) (*http.Response, string) {
+func (s *world) send(method, path, key, body string, headers ...string) (*http.Response, string) {
 	s.t.Helper()
 	return webtest.Send(s.t, method, s.url+path, body, append(headers, "X-API-Key", key)...)
 }
@@ -171,7 +171,7 @@ func (s *shelf) send(method, path, key, body string, headers ...string) (*http.R
 func path(id string) string { return "/v1/ai/voice/" + id }
 
 // update changes a voice, and requires that the read route then shows the voice of the reply.
-func (s *shelf) update(account, id, body string, headers ...string) (v shown.Voice) {
+func (s *world) update(account, id, body string, headers ...string) (v shown.Voice) {
 	s.t.Helper()
 	response, got := s.send(http.MethodPut, path(id), account, body, headers...)
 	require.Equal(s.t, http.StatusOK, response.StatusCode, got)
@@ -186,7 +186,7 @@ func (s *shelf) update(account, id, body string, headers ...string) (v shown.Voi
 const id, second = "00000000000000aa", "00000000000000bb"
 
 func TestOnlyWhatARequestNamesIsChanged(t *testing.T) {
-	s := newShelf(t)
+	s := newWorld(t)
 	s.create(mine, id)
 	as := func(v shown.Voice) []any {
 		description := "none"
@@ -214,7 +214,7 @@ func TestOnlyWhatARequestNamesIsChanged(t *testing.T) {
 }
 
 func TestAVoiceOfTheSystemIsOnlyStarred(t *testing.T) {
-	s := newShelf(t)
+	s := newWorld(t)
 	starred := s.update(mine, "leah", `{"starred": true, "name": "Mine", "tags": ["x"]}`)
 	require.Equal(t, []any{"Leah", true, []string{}}, []any{starred.Name, starred.Starred, starred.Tags})
 	_, body := s.send(http.MethodGet, "/v1/ai/voice/list?starred=true", mine, "")
@@ -239,7 +239,7 @@ func TestAVoiceOfTheSystemIsOnlyStarred(t *testing.T) {
 }
 
 func TestOthersVoicesAreNotThere(t *testing.T) {
-	s := newShelf(t)
+	s := newWorld(t)
 	s.ready(mine, id)
 	for _, unknown := range []string{id, second, "nobody", "..%2F..%2Fetc", "%27", strings.Repeat("a", 5000)} {
 		for _, c := range []struct{ method, path, body string }{
@@ -263,7 +263,7 @@ func TestOthersVoicesAreNotThere(t *testing.T) {
 }
 
 func TestWhatAChangeRefuses(t *testing.T) {
-	s := newShelf(t)
+	s := newWorld(t)
 	s.create(mine, id)
 	for body, wrong := range map[string]string{
 		`{"name": 1}`: "string_type", `{"name": "` + strings.Repeat("x", 201) + `"}`: "string_too_long",
@@ -280,7 +280,7 @@ func TestWhatAChangeRefuses(t *testing.T) {
 }
 
 func TestADeletedVoiceIsGoneAtOnce(t *testing.T) {
-	s := newShelf(t)
+	s := newWorld(t)
 	s.ready(mine, id)
 	s.create(mine, second)
 	link := s.update(mine, id, `{"starred": true}`).PreviewURL
@@ -303,13 +303,13 @@ func TestADeletedVoiceIsGoneAtOnce(t *testing.T) {
 }
 
 // hear plays a preview.
-func (s *shelf) hear(link, key string, headers ...string) (*http.Response, string) {
+func (s *world) hear(link, key string, headers ...string) (*http.Response, string) {
 	s.t.Helper()
 	return s.send(http.MethodGet, strings.TrimPrefix(link, s.url), key, "", headers...)
 }
 
 func TestAPreviewIsForItsOwnerAndForWhoeverHasItsAddress(t *testing.T) {
-	s := newShelf(t)
+	s := newWorld(t)
 	s.ready(mine, id)
 	s.ready(other, second)
 	signed := *s.update(mine, id, ``).PreviewURL
@@ -347,7 +347,7 @@ func TestAPreviewIsForItsOwnerAndForWhoeverHasItsAddress(t *testing.T) {
 }
 
 func TestAPreviewIsKeptUntilItIsInvalidated(t *testing.T) {
-	s := newShelf(t)
+	s := newWorld(t)
 	s.ready(mine, id)
 	link := *s.update(mine, id, ``).PreviewURL
 
@@ -392,7 +392,7 @@ func TestAPreviewIsKeptUntilItIsInvalidated(t *testing.T) {
 }
 
 func TestThoseWhoAskAtTheSameTimeShareARendering(t *testing.T) {
-	s := newShelf(t)
+	s := newWorld(t)
 	s.ready(mine, id)
 	link := *s.update(mine, id, ``).PreviewURL
 	s.previews.hold = make(chan struct{})
@@ -421,7 +421,7 @@ func TestThoseWhoAskAtTheSameTimeShareARendering(t *testing.T) {
 }
 
 func TestAPreviewEndsWithItsKey(t *testing.T) {
-	s := newShelf(t)
+	s := newWorld(t)
 	s.ready(mine, id)
 	s.ready(other, second)
 	kept, rendered := s.links.OwnedVoicePreview("", id), s.links.OwnedVoicePreview("", second)

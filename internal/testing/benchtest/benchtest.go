@@ -5,6 +5,7 @@ package benchtest
 import (
 	"fmt"
 	"os"
+	"slices"
 	"testing"
 )
 
@@ -38,4 +39,10 @@ func Size(full, small int) int {
 		return small
 	}
 	return full
+}
+
+// Median returns the median of figures and sorts them.
+func Median(figures []float64) float64 {
+	slices.Sort(figures)
+	return figures[len(figures)/2]
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/recital-tts/recital/internal/http/web/bind"
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/audio"
+	"github.com/recital-tts/recital/writeapi"
 )
 
 // Speech is the union of the parameters that published clients send. Keys that are not listed are ignored.
@@ -82,31 +83,32 @@ func (l *Language) UnmarshalText(text []byte) error {
 // Synthesis returns the command for the request.
 func (s Speech) Synthesis() synthesis.Synthesis {
 	spec := audio.Spec{Format: audio.Format(s.Format)}
-	spec.SampleRate = or(s.SampleRate, audio.DefaultSampleRate(spec.Format))
+	spec.SampleRate = writeapi.ValueOr(s.SampleRate, audio.DefaultSampleRate(spec.Format))
 	return synthesis.Synthesis{
-		Text: s.Text, Voice: s.Voice, Language: s.Language.Engine, Speed: s.Speed, Length: or(s.Length, 0),
-		Model: or(s.Model, ""), Prosody: s.prosody(),
-		Seed: or(s.Seed, 0), Audio: spec, Save: s.saveOptions(),
+		Text: s.Text, Voice: s.Voice, Language: s.Language.Engine, Speed: s.Speed, Length: writeapi.ValueOr(s.Length, 0),
+		Model: writeapi.ValueOr(s.Model, ""), Prosody: s.prosody(),
+		Seed: writeapi.ValueOr(s.Seed, 0), Audio: spec, Save: s.saveOptions(),
 	}
 }
 
 func (s Speech) prosody() speech.Prosody {
 	return speech.Prosody{
-		Conversational: or(s.Conversational, false),
+		Conversational: writeapi.ValueOr(s.Conversational, false),
 		Temperature:    s.Temperature,
 		TopP:           s.TopP,
 		TopK:           s.TopK,
 		Expressive:     s.Expressive,
 		Quality:        s.Quality,
-		Solver:         or(s.Solver, ""),
+		Solver:         writeapi.ValueOr(s.Solver, ""),
 	}
 }
 
 // saveOptions returns the part of the request that a clip stores in addition to the text.
 func (s Speech) saveOptions() synthesis.SaveOptions {
 	return synthesis.SaveOptions{
-		Debug: or(s.Debug, false), Language: s.Language.Asked, OriginalText: or(s.OriginalText, ""),
-		OriginalLanguage: or(s.OriginalLanguage, ""),
+		Debug: writeapi.ValueOr(s.Debug, false), Language: s.Language.Asked,
+		OriginalText:     writeapi.ValueOr(s.OriginalText, ""),
+		OriginalLanguage: writeapi.ValueOr(s.OriginalLanguage, ""),
 	}
 }
 
@@ -120,18 +122,11 @@ func (s Speech) WithSeed() Speech {
 
 // WantsTimes reports whether the reply has the times of words.
 func (s Speech) WantsTimes() bool {
-	return or(s.ReturnDurations, false) || or(s.ReturnTimestamps, false) || s.Extras != ""
+	return writeapi.ValueOr(s.ReturnDurations, false) || writeapi.ValueOr(s.ReturnTimestamps, false) || s.Extras != ""
 }
 
 // WantsExtras reports whether a session of version 1.0 has the times of words.
-func (s Speech) WantsExtras() bool { return or(s.SendExtras, false) }
-
-func or[T any](value *T, absent T) T {
-	if value == nil {
-		return absent
-	}
-	return *value
-}
+func (s Speech) WantsExtras() bool { return writeapi.ValueOr(s.SendExtras, false) }
 
 // Meanings returns a line on each parameter. docs/speech-parameters.md has the details.
 func Meanings() map[string]string {
