@@ -242,7 +242,7 @@ func (s *scanner) match() (found, bool) {
 	s.work += c.work
 	for i := range c.rules.all() {
 		r := &s.locale.rules[i]
-		if s.only != "" && r.kind != s.only || r.unless != nil && r.unless(s.previous()) {
+		if s.only != "" && r.kind != s.only || r.unless != nil && r.unless(s) {
 			continue
 		}
 		s.work += int(c.reach[i])
@@ -337,8 +337,8 @@ func (c *context) inWord() bool {
 }
 
 // before returns the word before the position, without the punctuation around it.
-func (c *context) before() string {
-	head := c.text[max(0, c.at-40):c.at]
+func (s *scanner) before() string {
+	head := s.text[max(0, s.at-40):s.at]
 	head = strings.TrimRightFunc(head, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("(*,", r) })
 	head = strings.TrimSuffix(head, ".")
 	i := strings.LastIndexFunc(head, func(r rune) bool { return !isWord(r) && r != '\'' })

@@ -312,8 +312,8 @@ func (c *context) counted(written string) byte {
 }
 
 // isAfter reports whether the word before the position has a role.
-func (c *context) isAfter(role string) bool {
-	return c.locale.tables.sets[role][strings.ToLower(c.before())]
+func (s *scanner) isAfter(role string) bool {
+	return s.locale.tables.sets[role][strings.ToLower(s.before())]
 }
 
 // label returns the word before the position unless a comma divides the two.

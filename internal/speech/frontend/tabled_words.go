@@ -69,18 +69,25 @@ func sayDash(c *context) (string, bool) {
 // joins is a pattern of the words of several languages between the two ends of a span.
 const joins = `(?:to|and|bis|und|au|à|et|al|a|y|e|t/m|en|do|i|по|и)`
 
-// spanBefore and spanAfter match the other end of a span.
+// spanJoin matches a word with which spanBefore may end. That and spanAfter match the other end of a span.
 var (
+	spanJoin   = regexp.MustCompile(`^(?:.*[-–—&/]|` + joins + `)$`)
 	spanBefore = regexp.MustCompile(`(\pL+)\.?(?:\s?[-–—&/]\s?|\s` + joins + `\s)$`)
 	spanAfter  = regexp.MustCompile(`^\.?(?:\s?[-–—&/]\s?|\s` + joins + `\s)(\pL+)`)
 )
 
 // isInSpan reports whether the match begins or ends a span of days of the week or of months.
 func (c *context) isInSpan(after string, names map[string]bool) bool {
-	name := firstWord(c.groups[0])
-	from := spanBefore.FindStringSubmatch(c.text[max(0, c.at-24):c.at])
+	name, head := firstWord(c.groups[0]), c.text[max(0, c.at-24):c.at]
 	to := spanAfter.FindStringSubmatch(after[:min(len(after), 24)])
-	return from != nil && isSpan(from[1], name, names) || to != nil && isSpan(name, to[1], names)
+	if to != nil && isSpan(name, to[1], names) {
+		return true
+	}
+	if words := strings.Fields(head); len(words) == 0 || !spanJoin.MatchString(words[len(words)-1]) {
+		return false
+	}
+	from := spanBefore.FindStringSubmatch(head)
+	return from != nil && isSpan(from[1], name, names)
 }
 
 // isSerial reports whether a hyphen is within the number of a document or the like: "2024-0815", "00-949".
