@@ -329,11 +329,12 @@ type context struct {
 	after  string // the text that follows
 }
 
-// inWord reports whether the match ends within a word or number.
+// inWord reports whether the match ends within a word or number, where it is not "7ish" or before a Korean ending.
 func (c *context) inWord() bool {
 	last, _ := utf8.DecodeLastRuneInString(c.groups[0])
 	next, _ := utf8.DecodeRuneInString(c.after)
-	return c.after != "" && isWord(last) && isWord(next)
+	isEnding := unicode.Is(unicode.Hangul, next) || strings.HasPrefix(c.after, "ish")
+	return c.after != "" && isWord(last) && isWord(next) && !isEnding
 }
 
 // before returns the word before the position, without the punctuation around it.

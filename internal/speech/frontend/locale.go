@@ -114,9 +114,9 @@ const attributes = `(?:\s+[a-z-]+="[^"<>\n]*")*\s*/?>`
 func symbolRules() []rule {
 	return []rule{
 		on(Hashtag, `[#@](\pL[\pL\d_]*)`, sayHashtag),
-		on(Symbol, `([#~<>±≈§№−-])\s?[$£€]?\d[\w,.º°ª]*`, saySign),
+		on(Symbol, `([#~<>±≈§№−-])\s?[$£€]?\.?\d[\w,.º°ª]*`, saySign),
 		unlessAfter(isWord, on(Emoji, `[:;]'?-?(?:[()]+\B|[DP]\b)`, silent)),
-		unlessAfter(oneOf("!<=>-"), on(Symbol, `!==?|===?|[<>]=|[=-]>`, sayComparison)),
+		unlessAfter(oneOf("!<=>-"), on(Symbol, `!==?|===?|[<>]=|[=-]>|&&`, sayComparison)),
 		on(Symbol, `[&+=≠≤≥×÷*/→™®©√∞]`, saySymbol),
 	}
 }

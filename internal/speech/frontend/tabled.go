@@ -246,6 +246,7 @@ func (l *locale) learnWeekday(day string, names, words []string) {
 	for _, name := range names {
 		l.learnShort(name, abbreviation{day, "tDc"})
 		l.learnShort(name, abbreviation{day, "tlc"})
+		l.learnShort(name, abbreviation{day, "=t1c"})
 	}
 }
 

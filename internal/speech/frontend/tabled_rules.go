@@ -31,7 +31,7 @@ func (l *locale) tabledRules(beforeDates, beforeNumbers []rule) []rule {
 	return slices.Concat(markdownRules(), []rule{ // before paths
 		on(Symbol, "/", sayPer), on(Symbol, `/\s?`, sayOver),
 	},
-		addressRules(), notationRules(t.numeral()), beforeDates, l.tabledDateRules(), t.own, []rule{
+		addressRules(), notationRules(t.numeral()), t.own, beforeDates, l.tabledDateRules(), []rule{
 			on(Ordinal, `(`+t.grouped+`|\d+)\.?(`+cmp.Or(suffix, noText)+`)`, sayTabledOrdinal), // before degrees
 		}, l.tabledAmountRules(), []rule{
 			unlessAfter(oneOf("-–−"), on(Number, difference, sayDifference)),
@@ -323,7 +323,8 @@ func sayTabledTimes(c *context) (string, bool) {
 	c.after, c.groups[0] = c.groups[2]+c.after, c.groups[0][:c.size]
 	isSize := c.groups[2] != "" && !strings.Contains(c.groups[0], " ")
 	others := sizes.FindString(c.after[:min(len(c.after), 40)])
-	if others != "" && (isSize || c.locale.unitFollows(c.after[len(others):])) {
+	rest := c.after[len(others):]
+	if others != "" && (isSize || c.locale.unitFollows(rest) || strings.HasPrefix(rest, `"`)) {
 		sign = cmp.Or(t.words["by"], sign)
 	}
 	switch {

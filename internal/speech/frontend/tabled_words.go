@@ -21,7 +21,7 @@ func sayUnitAlone(c *context) (string, bool) {
 var placeholder = regexp.MustCompile(`\$\d|\{\d(?: [^}]+)?\}`)
 
 // sayTemplate returns a text in which "$1" is the first group as written, "{1}" its number, "{1 kg}" that number of a
-// unit, and "{1 digits}" its digits.
+// unit, "{1 digits}" its digits, and "{1 %set}" the number by a set of rules.
 func sayTemplate(template string) func(*context) (string, bool) {
 	return func(c *context) (string, bool) {
 		spoken := placeholder.ReplaceAllStringFunc(template, func(part string) string {
@@ -29,8 +29,10 @@ func sayTemplate(template string) func(*context) (string, bool) {
 			switch _, unit, isUnit := strings.Cut(strings.TrimSuffix(part, "}"), " "); {
 			case unit == "digits":
 				return c.locale.digits(written)
+			case strings.HasPrefix(unit, "%"):
+				return c.locale.spell(unit, number(written))
 			case isUnit:
-				return c.quantity(written, c.locale.units[unit])
+				return c.quantity(unpadded(written), c.locale.units[unit])
 			case part[0] == '{':
 				return c.amount(written, 0)
 			}
@@ -100,7 +102,7 @@ func isSerial(from, hyphen, to string) bool {
 }
 
 func isSpan(from, to string, names map[string]bool) bool {
-	return names[strings.ToLower(from)] && names[strings.ToLower(to)] && startsUpper(from) == startsUpper(to)
+	return names[strings.ToLower(from)] && names[strings.ToLower(to)] && (startsUpper(from) || !startsUpper(to))
 }
 
 // score matches the digits on both sides of a dash.
