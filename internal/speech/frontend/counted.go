@@ -3,6 +3,7 @@ package frontend
 import (
 	"cmp"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -73,7 +74,7 @@ func newCounted(name string) *locale {
 	}
 	l.names["sign"]["-"] = l.tables.words["minus"]
 	l.isOrdinal = func(after string) bool { return startsLower(strings.TrimLeft(after, " \u00a0")) }
-	l.rules = append(markdownRules(), l.countedRules(a)...)
+	l.rules = slices.Concat(markdownRules(), l.tables.own, l.countedRules(a))
 	return l
 }
 
@@ -95,8 +96,10 @@ func (l *locale) countedRules(a amounts) []rule {
 	if l.counting != "" {
 		date = `\d{1,4}(?:[.:/]\d{1,4})+`
 	}
+	phone := on(Phone, `\+?\d{1,4}(?:[ /-]\d{2,4}){2,5}`, sayCountedPhone)
+	phone.unless = func(s *scanner) bool { return isWord(s.previous()) || !s.isPhone() }
 	return []rule{
-		unlessAfter(isWord, on(Phone, `\+?\d{1,4}(?:[ /-]\d{2,4}){2,5}`, sayCountedPhone)),
+		phone,
 		on(Date, date, sayFigures),
 		unlessAfter(isWord, on(Unit, `([-−]?)(`+numeral+`)[ \x{a0}\x{202f}]?(`+unit+`)`, a.say)),
 		on(Money, `()([$€£¥₴₺₪₹₩₫฿₸₾₼]|US\$|kr\.?|Rp|RM)[ \x{a0}]?(`+numeral+`)`, a.sayPrice),
@@ -206,12 +209,13 @@ func (c *context) signed(said string) string {
 	return c.groups[1] + said
 }
 
-// sayCountedPhone reads a telephone number, which begins with a plus sign or a zero, digit by digit.
+// sayCountedPhone reads a telephone number digit by digit.
 func sayCountedPhone(c *context) (string, bool) {
 	written := c.groups[0]
-	count := len(strings.Map(onlyDigit, written))
-	isPhone := strings.ContainsRune("+0", firstOf(written)) && count >= minPhoneDigits && count <= maxPhoneDigits
-	return written[:len(written)-len(strings.TrimLeft(written, "+"))] + c.locale.digits(written), isPhone
+	if count := len(strings.Map(onlyDigit, written)); count < minPhoneDigits || count > maxPhoneDigits {
+		return "", false
+	}
+	return written[:len(written)-len(strings.TrimLeft(written, "+"))] + c.locale.digits(written), true
 }
 
 // sayFigures reads the numbers of a date, a time or the like one after the other.

@@ -242,7 +242,7 @@ func (s *scanner) match() (found, bool) {
 	s.work += c.work
 	for i := range c.rules.all() {
 		r := &s.locale.rules[i]
-		if s.only != "" && r.kind != s.only || r.unless != nil && r.unless(s.previous()) {
+		if s.only != "" && r.kind != s.only || r.unless != nil && r.unless(s) {
 			continue
 		}
 		s.work += int(c.reach[i])
@@ -329,16 +329,17 @@ type context struct {
 	after  string // the text that follows
 }
 
-// inWord reports whether the match ends within a word or number.
+// inWord reports whether the match ends within a word or number, where it is not "7ish" or before a Korean ending.
 func (c *context) inWord() bool {
 	last, _ := utf8.DecodeLastRuneInString(c.groups[0])
 	next, _ := utf8.DecodeRuneInString(c.after)
-	return c.after != "" && isWord(last) && isWord(next)
+	isEnding := unicode.Is(unicode.Hangul, next) || strings.HasPrefix(c.after, "ish")
+	return c.after != "" && isWord(last) && isWord(next) && !isEnding
 }
 
 // before returns the word before the position, without the punctuation around it.
-func (c *context) before() string {
-	head := c.text[max(0, c.at-40):c.at]
+func (s *scanner) before() string {
+	head := s.text[max(0, s.at-40):s.at]
 	head = strings.TrimRightFunc(head, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("(*,", r) })
 	head = strings.TrimSuffix(head, ".")
 	i := strings.LastIndexFunc(head, func(r rune) bool { return !isWord(r) && r != '\'' })

@@ -137,6 +137,8 @@ func lines() map[string]string {
 		"letters":    fill("a"), "capitals": fill("AB."), "months": fill("May 1-"), "mixed": fill("1.2,3:4/5-6 x"),
 		"links cut": fill("www.a<"), "accents": fill("é1/"), "cyrillic": fill("я. 5-"), "fractions": fill("1/2-3/4"),
 		"dates": fill("2020-13-45 "), "laughter": fill("😂1"), "percent": fill("5% "), "groups": fill("123 456 789 "),
+		"images": fill("![![ "), "items": fill("5%\n"), "weekdays": fill("Mo. "), "initials": fill("1 A "),
+		"telephones": fill("0171 "), "numerals": fill("XIV "), "powers": fill("x² "), "scores": fill("1/21/2 "),
 		"flags": fill("🇩🇪"), "strokes": fill("/"), "amounts": fill("$1.50, "), "lists": fill("[1](2)"),
 	}
 }

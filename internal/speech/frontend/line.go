@@ -11,18 +11,21 @@ import (
 	"golang.org/x/text/language/display"
 )
 
-// lineRules match the beginnings of lines, in every language. Only the number of an item is spoken.
+// lineRules match the beginnings of lines, in every language, by the characters that these may begin with after white
+// space. Only the number of an item is spoken.
 var lineRules = []struct {
 	kind    Kind
+	first   string
 	pattern *regexp.Regexp
 }{
-	{Markdown, regexp.MustCompile("^[ \t]*(?:-{3,}|\\*{3,}|_{3,}|```[A-Za-z0-9+-]*)[ \t]*(?:\n|$)")},
-	{Markdown, regexp.MustCompile("^[ \t]*\\|?(?:[ \t]*:?-+:?[ \t]*\\|)+(?:[ \t]*:?-+:?[ \t]*)?(?:\n|$)")}, // of a table
-	{Heading, regexp.MustCompile(`^[ \t]*#{1,6}[ \t]+`)},
-	{Heading, regexp.MustCompile(`^={3,}[ \t]*(?:\n|$)`)}, // below the heading
-	{ListItem, regexp.MustCompile(`^[ \t]*[-*+•‣◦][ \t]+(?:\[[ xX]\][ \t]+)?`)},
-	{ListItem, regexp.MustCompile(`^[ \t]*(\d{1,3}|\(?[ivx]{1,6})[.)][ \t]+`)},
-	{Markdown, regexp.MustCompile(`^[ \t]*>(?:[> \t]*[> \t]|$)`)},
+	{Markdown, "-*_`", regexp.MustCompile("^[ \t]*(?:-{3,}|\\*{3,}|_{3,}|```[A-Za-z0-9+-]*)[ \t]*(?:\n|$)")},
+	// the line below the head of a table
+	{Markdown, "|:-", regexp.MustCompile(`^[ \t]*\|?(?:[ \t]*:?-+:?[ \t]*\|)+(?:[ \t]*:?-+:?[ \t]*)?(?:\n|$)`)},
+	{Heading, "#", regexp.MustCompile(`^[ \t]*#{1,6}[ \t]+`)},
+	{Heading, "=", regexp.MustCompile(`^={3,}[ \t]*(?:\n|$)`)}, // below the heading
+	{ListItem, "-*+•‣◦", regexp.MustCompile(`^[ \t]*[-*+•‣◦][ \t]+(?:\[[ xX]\][ \t]+)?`)},
+	{ListItem, "0123456789(ivx", regexp.MustCompile(`^[ \t]*(\d{1,3}|\(?[ivx]{1,6})[.)][ \t]+`)},
+	{Markdown, ">", regexp.MustCompile(`^[ \t]*>(?:[> \t]*[> \t]|$)`)},
 }
 
 // matchLine matches the marks at the beginning of a line, and the end of a line that is a heading or an item.
@@ -30,20 +33,16 @@ func (s *scanner) matchLine() (found, bool) {
 	if s.text[s.at] == '\n' {
 		return s.matchNewline()
 	}
-	if s.at > 0 && s.text[s.at-1] != '\n' || !strings.ContainsRune(" \t#>-*+•‣◦_=`|:0123456789(ivx", s.firstRune()) {
+	if s.at > 0 && s.text[s.at-1] != '\n' {
 		return found{}, false
 	}
-	return s.matchMarks()
-}
-
-func (s *scanner) firstRune() rune {
-	r, _ := utf8.DecodeRuneInString(s.text[s.at:])
-	return r
-}
-
-func (s *scanner) matchMarks() (found, bool) {
+	rest := s.rest()
+	first := firstOf(strings.TrimLeft(rest, " \t"))
 	for _, rule := range lineRules {
-		groups := rule.pattern.FindStringSubmatch(s.rest())
+		if !strings.ContainsRune(rule.first, first) {
+			continue
+		}
+		groups := rule.pattern.FindStringSubmatch(rest)
 		if groups == nil || len(groups) > 1 && !s.isItem(groups[0], groups[1]) {
 			continue
 		}

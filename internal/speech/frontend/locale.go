@@ -13,7 +13,7 @@ import (
 type rule struct {
 	kind    Kind
 	pattern *regexp.Regexp
-	unless  func(rune) bool // reports of the character before the text that the rule does not apply; may be nil
+	unless  func(*scanner) bool // reports quickly that the rule does not apply at the position; may be nil
 	say     func(*context) (spoken string, ok bool)
 }
 
@@ -24,7 +24,7 @@ func on(kind Kind, pattern string, say func(*context) (string, bool)) rule {
 
 // unlessAfter returns a rule that does not apply after some characters, because its match would have begun before them.
 func unlessAfter(characters func(rune) bool, r rule) rule {
-	r.unless = characters
+	r.unless = func(s *scanner) bool { return characters(s.previous()) }
 	return r
 }
 
@@ -98,7 +98,7 @@ const linkTarget = `(?:[^()\s]|\([^()\s]*\))+`
 
 func markdownRules() []rule {
 	return []rule{
-		on(Markdown, `!?\[(?:!\[|[^\[\]\n])+\]\(`+linkTarget+`\)`, saySilentLink),
+		on(Markdown, `!?\[(?:!\[)?[^\[\]\n]+\]\(`+linkTarget+`\)`, saySilentLink),
 		on(Markdown, `\]\(`+linkTarget+`\)`, silent),
 		on(Markdown, "\\*+|_+|~~|`+", sayMarks),
 		on(Markdown, `(?i)</?(?:a|abbr|b|big|cite|code|del|em|i|ins|kbd|mark|q|s|small|span|strong|u)`+attributes, silent),
@@ -114,9 +114,9 @@ const attributes = `(?:\s+[a-z-]+="[^"<>\n]*")*\s*/?>`
 func symbolRules() []rule {
 	return []rule{
 		on(Hashtag, `[#@](\pL[\pL\d_]*)`, sayHashtag),
-		on(Symbol, `([#~<>±≈§№−-])\s?[$£€]?\d[\w,.º°ª]*`, saySign),
+		on(Symbol, `([#~<>±≈§№−-])\s?[$£€]?\.?\d[\w,.º°ª]*`, saySign),
 		unlessAfter(isWord, on(Emoji, `[:;]'?-?(?:[()]+\B|[DP]\b)`, silent)),
-		unlessAfter(oneOf("!<=>-"), on(Symbol, `!==?|===?|[<>]=|[=-]>`, sayComparison)),
+		unlessAfter(oneOf("!<=>-"), on(Symbol, `!==?|===?|[<>]=|[=-]>|&&`, sayComparison)),
 		on(Symbol, `[&+=≠≤≥×÷*/→™®©√∞]`, saySymbol),
 	}
 }

@@ -77,11 +77,13 @@ func notationRules(numeral string) []rule {
 	}
 }
 
+var raisedDigits = strings.NewReplacer("⁻", "-", "⁰", "0", "¹", "1", "²", "2", "³", "3", "⁴", "4", "⁵", "5", "⁶", "6",
+	"⁷", "7", "⁸", "8", "⁹", "9")
+
 // sayRaised reads a number or letters with an exponent. Letters may be a unit alone: "in m²".
 func sayRaised(c *context) (string, bool) {
 	l, base := c.locale, c.groups[1]
-	power := strings.NewReplacer("⁻", "-", "⁰", "0", "¹", "1", "²", "2", "³", "3", "⁴", "4", "⁵", "5", "⁶", "6", "⁷", "7",
-		"⁸", "8", "⁹", "9").Replace(c.groups[2])
+	power := raisedDigits.Replace(c.groups[2])
 	isAlone := startsLower(c.before()) && len(c.before()) > 1 || c.previous() == '/'
 	if unit := l.units[c.groups[0]]; unit.one != "" && isAlone {
 		if c.before() == "in" || c.before() == "en" {
@@ -113,6 +115,9 @@ var formulaParts = regexp.MustCompile(`[A-Z][a-z]*|[a-z]+|[₀-₉]+`)
 
 // sayScientific reads "1.5e-3".
 func sayScientific(c *context) (string, bool) {
+	if c.locale.tables.ordinals["e"] != "" && c.groups[2][0] == '+' { // "45e+2"
+		return "", false
+	}
 	ten := " " + c.locale.names["symbol"]["×"] + " " + c.locale.integer("10")
 	return c.amount(c.groups[1], 0) + ten + c.locale.power(strings.TrimPrefix(c.groups[2], "+")), true
 }

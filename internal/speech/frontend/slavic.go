@@ -324,16 +324,14 @@ func (c *context) governed() string {
 	if utf8.RuneCountInString(before) == 1 && strings.HasSuffix(strings.TrimRight(c.text[:c.at], " "), ".") {
 		return "" // an abbreviation
 	}
-	if before != "" && strings.Contains("aiи", strings.ToLower(before)) {
-		if between := amountBetween.FindStringSubmatch(c.text[max(0, c.at-60):c.at]); between != nil {
-			before = between[1]
+	if before != "" && strings.Contains("aiи", strings.ToLower(before)) { // between an amount and another
+		words := strings.Fields(c.text[max(0, c.at-60):c.at])
+		if n := len(words); n >= 3 && c.locale.tables.sets["between"][strings.ToLower(words[n-3])] {
+			before = words[n-3]
 		}
 	}
 	return c.locale.tables.pairs["prep"][strings.ToLower(before)]
 }
-
-// amountBetween matches the first of two amounts and the conjunction after it.
-var amountBetween = regexp.MustCompile(`(?i)(?:^|\PL)(między|pomiędzy|между)\s[\d.,]+\s(?:a|i|и)\s$`)
 
 // kase returns the case after the word before the position, or another if there is none.
 func (c *context) kase(otherwise byte) byte {

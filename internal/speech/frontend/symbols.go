@@ -66,7 +66,7 @@ func saySymbol(c *context) (string, bool) {
 
 // comparisons are the signs that programs write in ASCII.
 var comparisons = map[string]string{
-	"!=": "≠", "!==": "≠", "==": "=", "===": "=", "<=": "≤", ">=": "≥", "->": "→", "=>": "→",
+	"!=": "≠", "!==": "≠", "==": "=", "===": "=", "<=": "≤", ">=": "≥", "->": "→", "=>": "→", "&&": "&",
 }
 
 // sayComparison reads a sign of programs in ASCII like the mathematical one.

@@ -246,6 +246,7 @@ func (l *locale) learnWeekday(day string, names, words []string) {
 	for _, name := range names {
 		l.learnShort(name, abbreviation{day, "tDc"})
 		l.learnShort(name, abbreviation{day, "tlc"})
+		l.learnShort(name, abbreviation{day, "=t1c"})
 	}
 }
 
@@ -312,8 +313,8 @@ func (c *context) counted(written string) byte {
 }
 
 // isAfter reports whether the word before the position has a role.
-func (c *context) isAfter(role string) bool {
-	return c.locale.tables.sets[role][strings.ToLower(c.before())]
+func (s *scanner) isAfter(role string) bool {
+	return s.locale.tables.sets[role][strings.ToLower(s.before())]
 }
 
 // label returns the word before the position unless a comma divides the two.

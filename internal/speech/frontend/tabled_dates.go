@@ -156,9 +156,11 @@ func sayShortDate(c *context) (string, bool) {
 		day, month = month, day
 	}
 	isFraction := number(day) <= 12 && number(c.groups[1]) < number(c.groups[2])
-	isDate := c.isAfter("day") || c.isAfter("weekday") ||
+	isPadded := len(c.groups[0]) == len("01/02") && (c.groups[1][0] == '0' || c.groups[2][0] == '0')
+	isDate := isPadded || c.isAfter("day") || c.isAfter("weekday") ||
 		!isFraction && (c.isInSpanOf(dateSpan) || c.isAfter("before day"))
-	if !isDate || strings.HasPrefix(c.after, "/") || c.locale.unitFollows(c.after) {
+	goesOn := strings.ContainsRune("/.", firstOf(c.after)) && isDigit(nextRune(c.after))
+	if !isDate || goesOn || c.locale.unitFollows(c.after) {
 		return "", false
 	}
 	return sayDated(c, day, month, "", "")

@@ -31,7 +31,7 @@ func (l *locale) tabledRules(beforeDates, beforeNumbers []rule) []rule {
 	return slices.Concat(markdownRules(), []rule{ // before paths
 		on(Symbol, "/", sayPer), on(Symbol, `/\s?`, sayOver),
 	},
-		addressRules(), notationRules(t.numeral()), beforeDates, l.tabledDateRules(), t.own, []rule{
+		addressRules(), notationRules(t.numeral()), t.own, beforeDates, l.tabledDateRules(), []rule{
 			on(Ordinal, `(`+t.grouped+`|\d+)\.?(`+cmp.Or(suffix, noText)+`)`, sayTabledOrdinal), // before degrees
 		}, l.tabledAmountRules(), []rule{
 			unlessAfter(oneOf("-–−"), on(Number, difference, sayDifference)),
@@ -62,8 +62,7 @@ func (l *locale) tabledAmountRules() []rule {
 	return []rule{
 		on(Number, `([A-Z]{2})(\d{2}(?:[ \x{a0}]?\d{4}){3,7}(?:[ \x{a0}]?\d{1,4})?)`, // an IBAN
 			sayTemplate("$1 {2 digits}")),
-		on(Phone, `(?:\+\d{1,3}|\(\d{1,4}\)|\d{2,5}|8)(?:[ ./\x{a0}\x{202f}-]{1,2}\(?\d{1,9}\)?\d{0,4}){1,6}|\d{9,11}`,
-			sayTabledPhone),
+		l.phoneRule(),
 		on(Money, price+`[\s-]?(`+scale+`)`, sayTabledMoney), on(Money, price+`()`, sayTabledMoney),
 		on(Money, `()(`+numeral+`)(?:,[-–—])?(?:\s?(`+scale+`))?[\s\x{a0}\x{202f}]?(`+coin+`)`, sayTabledMoney),
 		unlessAfter(oneOf("/"), on(Fraction, stroke+of, sayTabledFraction)), on(Fraction, sign+of, sayTabledFraction),
@@ -88,14 +87,12 @@ func withSpaces(pattern string) string {
 
 var stopWithin = regexp.MustCompile(`\\\.(\pL)`)
 
-// alternatives returns a pattern of texts. The longest are first, because the first that matches is taken.
+// alternatives returns a pattern of texts, each before its own beginnings, because the first that matches is taken.
+// Texts with a common beginning are neighbours, which share it in the compiled pattern.
 func alternatives(list []string) string {
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b string) int {
-		if len(a) != len(b) {
-			return len(b) - len(a)
-		}
-		return strings.Compare(a, b)
+		return cmp.Or(strings.Compare(strings.ToLower(b), strings.ToLower(a)), strings.Compare(b, a))
 	})
 	for i, text := range list {
 		list[i] = regexp.QuoteMeta(text)
@@ -161,16 +158,29 @@ func (c *context) ordinalSet(suffix string) string {
 // minPhoneDigits and maxPhoneDigits bound the digits of a telephone number.
 const minPhoneDigits, maxPhoneDigits = 7, 15
 
-// phoneGroups matches telephone numbers by their groups alone.
-var phoneGroups = regexp.MustCompile(`^(?:\d{2,3}[ .]\d{2,3}[ .]\d{2}[ .]\d{2}|\d{3}[ -]\d{6,7}|` +
+// phoneForms match telephone numbers by their groups alone.
+const phoneForms = `^(?:\d{2,3}[ .]\d{2,3}[ .]\d{2}[ .]\d{2}|\d{3}[ -]\d{6,7}|` +
 	`\d{3}-\d{3}-\d{3,4}|97[89]-\d-\d{2,7}-\d{2,7}-\d|(?:\d{2} )?\d{5}-\d{4}|\d{2} \d{4}-\d{4}|` +
-	`8[ -]\(?\d{3}\)?[ -]\d{3}[ -]\d{2}[ -]\d{2}|\d{3}[ -]\d{3}-\d{2}-\d{2})$`)
+	`8[ -]\(?\d{3}\)?[ -]\d{3}[ -]\d{2}[ -]\d{2}|\d{3}[ -]\d{3}-\d{2}-\d{2})`
+
+var phoneStart, phoneGroups = regexp.MustCompile(phoneForms), regexp.MustCompile(phoneForms + `$`)
+
+// phoneRule matches groups of digits. It is tried only where a telephone number may begin.
+func (l *locale) phoneRule() rule {
+	const groups = `(?:[ ./\x{a0}\x{202f}-]{1,2}\(?\d{1,9}\)?\d{0,4}){1,6}`
+	r := on(Phone, `(?:\+\d{1,3}|\(\d{1,4}\)|\d{2,5}|8)`+groups+`|\d{9,11}`, sayTabledPhone)
+	r.unless = func(s *scanner) bool { return !s.isPhone() && !phoneStart.MatchString(s.rest()) }
+	return r
+}
+
+// isPhone reports whether the text at the position or before it shows that it is a telephone number.
+func (s *scanner) isPhone() bool {
+	return strings.ContainsRune("+(0", firstOf(s.text[s.at:])) || s.isAfter("phone")
+}
 
 func sayTabledPhone(c *context) (string, bool) {
 	written := c.groups[0]
-	isPhone := strings.ContainsRune("+(0", firstOf(written)) || phoneGroups.MatchString(written) ||
-		c.isAfter("phone")
-	if !isPhone || isDigit(c.previous()) || strings.HasPrefix(c.after, "-") {
+	if !c.isPhone() && !phoneGroups.MatchString(written) || isDigit(c.previous()) || strings.HasPrefix(c.after, "-") {
 		return "", false
 	}
 	if count := len(strings.Map(onlyDigit, written)); count < minPhoneDigits || count > maxPhoneDigits {
@@ -287,7 +297,7 @@ func sayTabledUnit(c *context) (string, bool) {
 
 // beginsShort reports whether what looks like a unit begins an abbreviation: "3 t/m 5 juni".
 func (c *context) beginsShort(symbol string) bool {
-	return slices.ContainsFunc(c.locale.tables.bare, func(short string) bool {
+	return strings.HasPrefix(c.after, "/") && slices.ContainsFunc(c.locale.tables.bare, func(short string) bool {
 		return strings.HasPrefix(short, symbol+"/") && strings.HasPrefix(symbol+c.after, short)
 	})
 }
@@ -313,7 +323,8 @@ func sayTabledTimes(c *context) (string, bool) {
 	c.after, c.groups[0] = c.groups[2]+c.after, c.groups[0][:c.size]
 	isSize := c.groups[2] != "" && !strings.Contains(c.groups[0], " ")
 	others := sizes.FindString(c.after[:min(len(c.after), 40)])
-	if others != "" && (isSize || c.locale.unitFollows(c.after[len(others):])) {
+	rest := c.after[len(others):]
+	if others != "" && (isSize || c.locale.unitFollows(rest) || strings.HasPrefix(rest, `"`)) {
 		sign = cmp.Or(t.words["by"], sign)
 	}
 	switch {

@@ -21,7 +21,7 @@ func sayUnitAlone(c *context) (string, bool) {
 var placeholder = regexp.MustCompile(`\$\d|\{\d(?: [^}]+)?\}`)
 
 // sayTemplate returns a text in which "$1" is the first group as written, "{1}" its number, "{1 kg}" that number of a
-// unit, and "{1 digits}" its digits.
+// unit, "{1 digits}" its digits, and "{1 %set}" the number by a set of rules.
 func sayTemplate(template string) func(*context) (string, bool) {
 	return func(c *context) (string, bool) {
 		spoken := placeholder.ReplaceAllStringFunc(template, func(part string) string {
@@ -29,8 +29,10 @@ func sayTemplate(template string) func(*context) (string, bool) {
 			switch _, unit, isUnit := strings.Cut(strings.TrimSuffix(part, "}"), " "); {
 			case unit == "digits":
 				return c.locale.digits(written)
+			case strings.HasPrefix(unit, "%"):
+				return c.locale.spell(unit, number(written))
 			case isUnit:
-				return c.quantity(written, c.locale.units[unit])
+				return c.quantity(unpadded(written), c.locale.units[unit])
 			case part[0] == '{':
 				return c.amount(written, 0)
 			}
@@ -69,18 +71,25 @@ func sayDash(c *context) (string, bool) {
 // joins is a pattern of the words of several languages between the two ends of a span.
 const joins = `(?:to|and|bis|und|au|à|et|al|a|y|e|t/m|en|do|i|по|и)`
 
-// spanBefore and spanAfter match the other end of a span.
+// spanJoin matches a word with which spanBefore may end. That and spanAfter match the other end of a span.
 var (
+	spanJoin   = regexp.MustCompile(`^(?:.*[-–—&/]|` + joins + `)$`)
 	spanBefore = regexp.MustCompile(`(\pL+)\.?(?:\s?[-–—&/]\s?|\s` + joins + `\s)$`)
 	spanAfter  = regexp.MustCompile(`^\.?(?:\s?[-–—&/]\s?|\s` + joins + `\s)(\pL+)`)
 )
 
 // isInSpan reports whether the match begins or ends a span of days of the week or of months.
 func (c *context) isInSpan(after string, names map[string]bool) bool {
-	name := firstWord(c.groups[0])
-	from := spanBefore.FindStringSubmatch(c.text[max(0, c.at-24):c.at])
+	name, head := firstWord(c.groups[0]), c.text[max(0, c.at-24):c.at]
 	to := spanAfter.FindStringSubmatch(after[:min(len(after), 24)])
-	return from != nil && isSpan(from[1], name, names) || to != nil && isSpan(name, to[1], names)
+	if to != nil && isSpan(name, to[1], names) {
+		return true
+	}
+	if words := strings.Fields(head); len(words) == 0 || !spanJoin.MatchString(words[len(words)-1]) {
+		return false
+	}
+	from := spanBefore.FindStringSubmatch(head)
+	return from != nil && isSpan(from[1], name, names)
 }
 
 // isSerial reports whether a hyphen is within the number of a document or the like: "2024-0815", "00-949".
@@ -93,7 +102,7 @@ func isSerial(from, hyphen, to string) bool {
 }
 
 func isSpan(from, to string, names map[string]bool) bool {
-	return names[strings.ToLower(from)] && names[strings.ToLower(to)] && startsUpper(from) == startsUpper(to)
+	return names[strings.ToLower(from)] && names[strings.ToLower(to)] && (startsUpper(from) || !startsUpper(to))
 }
 
 // score matches the digits on both sides of a dash.

@@ -2,7 +2,6 @@ package frontend
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -51,18 +50,20 @@ func startsLower(word string) bool { return unicode.IsLower(firstOf(word)) }
 
 func startsUpper(word string) bool { return unicode.IsUpper(firstOf(word)) }
 
-// romanDigits match a Roman numeral by its hundreds, tens and ones.
-var romanDigits = regexp.MustCompile(`^(C{0,3})(XC|XL|L?X{0,3})(IX|IV|V?I{0,3})$`)
-
-// romanNumerals has the hundreds, tens and ones from 1, each with a space before it.
-const romanNumerals = " C CC CCC CD D DC DCC DCCC CM X XX XXX XL L LX LXX LXXX XC I II III IV V VI VII VIII IX"
+// romanNumeral matches a Roman numeral below 400.
+var romanNumeral = regexp.MustCompile(`^C{0,3}(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})$`)
 
 // roman returns the value of a Roman numeral below 400, or 0 if it is none.
 func roman(written string) (n int64) {
-	for i, numeral := range romanDigits.FindStringSubmatch(written) {
-		if place := slices.Index(strings.Split(romanNumerals, " "), numeral); i > 0 {
-			n = n*10 + int64(max(place-9*(i-1), 0))
+	if strings.Trim(written, "CLXVI") != "" || !romanNumeral.MatchString(written) {
+		return 0
+	}
+	values, last := map[rune]int64{'C': 100, 'L': 50, 'X': 10, 'V': 5, 'I': 1}, int64(0)
+	for _, digit := range written {
+		if n += values[digit]; values[digit] > last {
+			n -= 2 * last
 		}
+		last = values[digit]
 	}
 	return n
 }

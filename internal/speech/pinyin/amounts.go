@@ -44,7 +44,7 @@ var forms = []form{
 	on(frontend.Range, `(\d+)[:：](\d+)`, "$1比$2"),
 	{frontend.Fraction, regexp.MustCompile(`^(\d{1,3})/(\d{1,3})`), "$2分之$1", "血压|血压："},
 	on(frontend.Range, `(\d{2,3})/(\d{2,3})`, "$1，$2"),
-	on(frontend.Money, `[¥￥]\s?`+amount+scale, "$1@2元"),
+	on(frontend.Money, `[¥￥]\s?`+amount+scale+`元?`, "$1@2元"),
 	on(frontend.Money, `(?:US)?\$\s?`+amount+scale, "$1@2美元"),
 	on(frontend.Money, `€\s?`+amount+scale, "$1@2欧元"),
 	on(frontend.Money, `£\s?`+amount+scale, "$1@2英镑"),
