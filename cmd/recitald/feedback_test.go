@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/domain/feedback"
 )
 
 func TestFeedbackIsStoredEncrypted(t *testing.T) {
@@ -27,7 +29,8 @@ func TestFeedbackIsStoredEncrypted(t *testing.T) {
 
 	// when a customer sends feedback on a synthesis
 	const words = "quite-a-nasal-sound"
-	answer := give(url.Values{"id": {synthesised(c)}, "rating": {"thumbsDown"}, "text": {words}, "context": {words}})
+	id := synthesised(c)
+	answer := give(url.Values{"id": {id}, "rating": {"thumbsDown"}, "text": {words}, "context": {words}})
 
 	// then it is stored, encrypted with the account's key
 	require.Equal(t, 200, answer.status, answer.text())
@@ -42,6 +45,12 @@ func TestFeedbackIsStoredEncrypted(t *testing.T) {
 		require.Contains(t, refused.text(), "There is no such synthesis")
 	}
 	s.requireSealed(words, "feedback-given", 1)
+
+	// and so is feedback without end, which is free and stays in the log
+	for range feedback.MaxPerSynthesis - 1 {
+		require.Equal(t, 200, give(url.Values{"id": {strings.ToUpper(id)}, "rating": {"thumbsUp"}}).status)
+	}
+	require.Equal(t, 409, give(url.Values{"id": {id}, "rating": {"thumbsUp"}}).status)
 
 	// and meaningless feedback is refused
 	for _, bad := range []url.Values{{"rating": {"thumbsUp"}}, {"id": {"g1"}}, {"id": {"g1"}, "rating": {"perhaps"}},

@@ -39,7 +39,7 @@ type Opinion struct {
 }
 
 // Give records an opinion, with its text sealed, and returns its position in the log. Errors: domain.NotFound for an id
-// that is not of a synthesis of the account; domain.Invalid.
+// that is not of a synthesis of the account; domain.Invalid; domain.Rejected after feedback.MaxPerSynthesis.
 func (f *Feedback) Give(
 	ctx context.Context, account string, o Opinion, origin journal.Origin,
 ) (eventlog.Position, error) {
@@ -57,7 +57,7 @@ func (f *Feedback) Give(
 		return eventlog.Position{}, fmt.Errorf("sealing feedback: %w", err)
 	}
 	give := feedback.Give{Feedback: id, Account: account, Rating: feedback.Rating(o.Rating), Sealed: sealed, At: at}
-	stream := journal.Stream[feedback.State, feedback.Event]{Name: feedback.Stream(id), Evolve: feedback.Evolve, New: true}
+	stream := journal.Stream[feedback.State, feedback.Event]{Name: feedback.Stream(about.String()), Evolve: feedback.Evolve}
 	_, position, err := journal.Execute(ctx, f.journal, stream, give, origin.Metadata(uuid.New(), at))
 	return position, err
 }

@@ -1,6 +1,7 @@
 package feedback_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -18,9 +19,15 @@ func TestGive(t *testing.T) {
 		return c
 	}
 	given := feedback.Given(give())
+	var many []feedback.Event
+	for i := range feedback.MaxPerSynthesis {
+		many = append(many, feedback.Given{Feedback: fmt.Sprint("other", i)})
+	}
 	spec.Run(t, feedback.Evolve, []spec.Case[feedback.State, feedback.Event]{
 		{Name: "an opinion is given", When: give(), Then: []feedback.Event{given}},
 		{Name: "once", Given: []feedback.Event{given}, When: give()},
+		{Name: "after others", Given: many[1:], When: give(), Then: []feedback.Event{given}},
+		{Name: "but not after too many", Given: many, When: give(), Refused: domain.Rejected},
 		{Name: "it says something", When: give(func(c *feedback.Give) { c.Rating = "perhaps" }), Refused: domain.Invalid},
 		{Name: "it is about something", When: give(func(c *feedback.Give) { c.Sealed = nil }), Refused: domain.Invalid},
 		{Name: "it is somebody's", When: give(func(c *feedback.Give) { c.Account = "" }), Refused: domain.Invalid},

@@ -20,8 +20,9 @@ func (a *API) Routes() []web.Route {
 	return []web.Route{
 		web.Post("/v1/ai/speech/feedback", a.give, web.FormBody(), web.MaxBody(maxBody), web.Tag("Speech"),
 			web.Summary("Give feedback on a synthesis"),
-			web.Description("The feedback is stored with the account. It does not change the voice."),
-			web.Returns[feedbackResponse](web.Sends("x-recital-position")), web.Refuses(404)),
+			web.Description("The feedback is stored with the account. It does not change the voice. A synthesis can have 20 "+
+				"pieces of feedback."),
+			web.Returns[feedbackResponse](web.Sends("x-recital-position")), web.Refuses(404, 409)),
 	}
 }
 
