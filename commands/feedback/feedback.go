@@ -51,13 +51,15 @@ func (f *Feedback) Give(
 	if err != nil {
 		return eventlog.Position{}, fmt.Errorf("encoding feedback: %w", err)
 	}
+	stream := journal.Stream[feedback.State, feedback.Event]{
+		Name: feedback.Stream(about.String()), Evolve: feedback.Evolve,
+	}
 	id, at := uuid.NewString(), f.now().UTC()
 	sealed, err := f.keys.Seal(ctx, account, content, feedback.SealedFor(id))
 	if err != nil {
 		return eventlog.Position{}, fmt.Errorf("sealing feedback: %w", err)
 	}
 	give := feedback.Give{Feedback: id, Account: account, Rating: feedback.Rating(o.Rating), Sealed: sealed, At: at}
-	stream := journal.Stream[feedback.State, feedback.Event]{Name: feedback.Stream(about.String()), Evolve: feedback.Evolve}
 	_, position, err := journal.Execute(ctx, f.journal, stream, give, origin.Metadata(uuid.New(), at))
 	return position, err
 }
