@@ -10,6 +10,7 @@ type Fit struct {
 	// Likeness is the ratio of the mean distance along the path to the mean distance along the path to a shuffled
 	// rendering, which has the same sounds: 1 is chance.
 	Likeness     float64
+	Distance     float64 // the mean distance along the path
 	Speech, Text float64 // seconds of speech in the recording, and in the rendering
 }
 
@@ -17,10 +18,14 @@ const (
 	pieces = 5 // that a rendering is shuffled in
 	orders = 5 // compared
 
-	unlike      = 0.985 // the likeness from which a match is no better than chance
-	unlikeDrawn = 0.95  // the same, of a recording with more speech than the slowest rendering
-	drawn       = 1.05  // times the speech of the rendering
+	unlike      = 0.965 // the score from which a recording is of another text
+	unlikeDrawn = 0.945 // the same, of a recording with more speech than the slowest rendering
+	drawn       = 1.07  // times the speech of the rendering
 	leastSpeech = 2.0   // seconds of speech below which chance explains everything
+
+	far   = 7.5  // the distance that few recordings have from their own text
+	slope = 0.04 // of the score by distance
+	most  = 0.02 // that the score is lowered by a short distance, because noise shortens all of them
 )
 
 // OtherTextError means that a recording does not sound like a text.
@@ -28,8 +33,8 @@ type OtherTextError struct{ Fit Fit }
 
 // Error returns a message for clients.
 func (e *OtherTextError) Error() string {
-	return fmt.Sprintf("The recording is not of this text: %.1f s of speech were found in it, which sound no more like "+
-		"the text (about %.1f s) than like its words in another order (%.2f)", e.Fit.Speech, e.Fit.Text, e.Fit.Likeness)
+	return fmt.Sprintf("The recording is not of this text: %.1f s of speech were found in it, which sound hardly more "+
+		"like the text (about %.1f s) than like its words in another order (%.2f)", e.Fit.Speech, e.Fit.Text, e.Fit.Likeness)
 }
 
 // Verify returns an *OtherTextError if the recording does not sound like the text.
@@ -38,11 +43,14 @@ func (f Fit) Verify() error {
 	if f.Speech > drawn*f.Text {
 		limit = unlikeDrawn
 	}
-	if min(f.Speech, f.Text) < leastSpeech || f.Likeness < limit {
+	if min(f.Speech, f.Text) < leastSpeech || f.score() < limit {
 		return nil
 	}
 	return &OtherTextError{f}
 }
+
+// score returns the likeness, changed by the distance.
+func (f Fit) score() float64 { return f.Likeness + max(slope*(f.Distance-far), -most) }
 
 // fitOf compares two sounds, coarsely if they are long.
 func fitOf(a, b features, found path) Fit {
@@ -61,8 +69,8 @@ func fitOf(a, b features, found path) Fit {
 		other := b.shuffled(random)
 		chance += warp(a, other, nil).distance(other) / float64(tries)
 	}
-	if chance > 0 {
-		fit.Likeness = found.distance(b) / chance
+	if fit.Distance = found.distance(b); chance > 0 {
+		fit.Likeness = fit.Distance / chance
 	}
 	return fit
 }
