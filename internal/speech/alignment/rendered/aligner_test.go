@@ -152,8 +152,8 @@ func TestOtherTexts(t *testing.T) {
 		sound alignment.Sound
 		text  string
 	}{
-		"another text": {recording, other}, "another sentence": {said[0].Sound, sentences()[3]}, "the text twice": {recording, text() + " " + text()},
-		"the recording twice": {twice, text()},
+		"another text": {recording, other}, "another sentence": {said[0].Sound, sentences()[3]},
+		"the text twice": {recording, text() + " " + text()}, "the recording twice": {twice, text()},
 	} {
 		_, err := AlignSound(t.Context(), engine, c.sound, c.text, "en-us")
 		var refused *alignment.OtherTextError
