@@ -50,7 +50,7 @@ func (a *API) Routes() []web.Route {
 
 const limits = ` A recording that sounds hardly more like the text than like its words in another order is refused
 (422). The recording (wav, mp3, aac, m4a, mp4, ogg, opus, webm or flac, recognised by its content) lasts at most ten
-minutes. No credential is needed, so work is limited: one recording of each address at once (429), and few in all (503).`
+minutes. No credential is needed, so work is limited: one recording of each address at once (429), few in all (503).`
 
 type plainRequest struct {
 	Text     string `query:"text" required:"true" minlen:"1" maxlen:"10000" doc:"The text of the recording." example:"Hello, how are you today?"`
