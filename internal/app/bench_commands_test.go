@@ -24,8 +24,8 @@ import (
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// bareWriter appends events to its own stream without a decision, each with a call of the official client. No read model
-// reads them.
+// bareWriter appends events to its own stream without a decision, each with a call of the official client. No read
+// model reads them.
 type bareWriter struct {
 	journal  *journal.Journal
 	client   *esdb.Client
