@@ -59,12 +59,13 @@ func noticeOf(id, kind, customer string) string {
 }
 
 // BenchmarkWebhooks measures acknowledged notices a second with 64 clients, compared with durable appends of the same
-// events through the same client of the event log.
+// events through the official client.
 func BenchmarkWebhooks(b *testing.B) {
 	const each = 20
 	cfg := withProvider(b, config(b))
 	a := open(b, cfg)
 	log := joinLog(b, cfg.DataDir)
+	client := officialClient(b, cfg.DataDir)
 	conns := dialAll(b, commandClients, a.PublicAddr())
 	var ours, its times
 	var oursRate, itsRate rate
@@ -76,7 +77,7 @@ func BenchmarkWebhooks(b *testing.B) {
 		}))
 		require.NoError(b, itsRate.window(commandClients, each, func(int) (float64, error) {
 			begun := time.Now()
-			w := bareWriter{journal: log, stream: "bench-" + uuid.NewString(), revision: eventlog.NoStream}
+			w := bareWriter{journal: log, client: client, stream: "bench-" + uuid.NewString(), revision: eventlog.NoStream}
 			err := w.append(b.Context(), payment.Received{
 				ID: "evt_" + drawn(), Kind: "moon.risen", Object: "sub_1", CreatedAt: begun.UTC(), At: begun.UTC(),
 			})
@@ -100,6 +101,7 @@ func BenchmarkWebhookBurst(b *testing.B) {
 	require.NoError(b, err)
 	b.Cleanup(pool.Close)
 	log := joinLog(b, cfg.DataDir)
+	client := officialClient(b, cfg.DataDir)
 	customers := make([]string, 100)
 	for i := range customers {
 		customers[i] = writeCustomer(b, cfg, log, fmt.Sprint("burst-", i))
@@ -128,7 +130,7 @@ func BenchmarkWebhookBurst(b *testing.B) {
 		})
 		itsBusy += busyWithPostgres(b, pool, func() {
 			require.NoError(b, its.window(commandClients, burst/commandClients, func(int) (float64, error) {
-				w := bareWriter{journal: log, stream: "bench-" + uuid.NewString(), revision: eventlog.NoStream}
+				w := bareWriter{journal: log, client: client, stream: "bench-" + uuid.NewString(), revision: eventlog.NoStream}
 				return 1, w.append(b.Context(), payment.Received{
 					ID: "evt", Kind: "customer.subscription.updated", At: time.Now().UTC(),
 				})

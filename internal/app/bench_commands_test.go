@@ -5,9 +5,11 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
@@ -18,12 +20,15 @@ import (
 	"github.com/recital-tts/recital/domain/feedback"
 	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventnode/nodetest"
 	"github.com/recital-tts/recital/internal/testing/benchtest"
 )
 
-// bareWriter appends events to its own stream without a decision. No read model reads them.
+// bareWriter appends events to its own stream without a decision, each with a call of the official client. No read
+// model reads them.
 type bareWriter struct {
 	journal  *journal.Journal
+	client   *esdb.Client
 	stream   string
 	revision eventlog.Revision
 }
@@ -39,9 +44,25 @@ func (w *bareWriter) append(ctx context.Context, size any) error {
 	if err != nil {
 		return err
 	}
-	appended, err := w.journal.Log.Append(ctx, w.stream, w.revision, events)
-	w.revision = appended.Revision
-	return err
+	options := esdb.AppendToStreamOptions{ExpectedRevision: esdb.NoStream{}}
+	if w.revision != eventlog.NoStream {
+		options.ExpectedRevision = esdb.Revision(uint64(w.revision))
+	}
+	result, err := w.client.AppendToStream(ctx, w.stream, options, esdb.EventData{
+		EventID: events[0].ID, EventType: events[0].Type, ContentType: esdb.ContentTypeJson, Data: events[0].Data,
+		Metadata: events[0].Metadata,
+	})
+	if err != nil {
+		return err
+	}
+	w.revision = eventlog.Revision(result.NextExpectedVersion)
+	return nil
+}
+
+// officialClient returns a client of the embedded node in a data folder.
+func officialClient(b *testing.B, dataDir string) *esdb.Client {
+	b.Helper()
+	return nodetest.Client(b, filepath.Join(dataDir, "eventnode", "node.sock"))
 }
 
 // unread returns an event with the size of the given one, to within four bytes, that no read model reads.
@@ -65,7 +86,7 @@ func (w *bareWriter) read(ctx context.Context) error {
 }
 
 // BenchmarkDurableCommands measures the commands of 64 clients, compared with durable appends of the same events
-// through the same client of the event log.
+// through the official client.
 func BenchmarkDurableCommands(b *testing.B) {
 	b.Run("reserve and settle", benchmarkLedger)
 	b.Run("open accounts over HTTP", benchmarkOpenAccounts)
@@ -85,12 +106,13 @@ func benchmarkLedger(b *testing.B) {
 	b.Cleanup(keeper.Close)
 
 	ids := make([]string, commandClients)
+	client := officialClient(b, cfg.DataDir)
 	writers := make([]bareWriter, commandClients)
 	for i := range ids {
 		ids[i] = accounts.NewAccountID()
 		_, err := members.Ensure(b.Context(), ids[i], "enterprise", drawKey(b))
 		require.NoError(b, err)
-		writers[i] = bareWriter{journal: log, stream: "bench-" + ids[i], revision: eventlog.NoStream}
+		writers[i] = bareWriter{journal: log, client: client, stream: "bench-" + ids[i], revision: eventlog.NoStream}
 	}
 
 	var ours, its times
@@ -132,6 +154,7 @@ func benchmarkOpenAccounts(b *testing.B) {
 	cfg := config(b)
 	a := open(b, cfg)
 	log := joinLog(b, cfg.DataDir)
+	client := officialClient(b, cfg.DataDir)
 	conns := dialAll(b, commandClients, a.AdminAddr())
 	request := post("/admin/accounts", "Authorization: Bearer "+secret(b, cfg, "operator-token")+"\r\n", `{"plan":"free"}`)
 
@@ -145,7 +168,7 @@ func benchmarkOpenAccounts(b *testing.B) {
 		}))
 		require.NoError(b, itsRate.window(commandClients, each, func(int) (float64, error) {
 			begun := time.Now()
-			err := openBare(b.Context(), log)
+			err := openBare(b.Context(), log, client)
 			its.add(time.Since(begun))
 			return 2, err
 		}))
@@ -155,9 +178,9 @@ func benchmarkOpenAccounts(b *testing.B) {
 	benchtest.Finish(b)
 }
 
-func openBare(ctx context.Context, log *journal.Journal) error {
+func openBare(ctx context.Context, log *journal.Journal, client *esdb.Client) error {
 	id := accounts.NewAccountID()
-	w := bareWriter{journal: log, stream: "bench-" + id, revision: eventlog.NoStream}
+	w := bareWriter{journal: log, client: client, stream: "bench-" + id, revision: eventlog.NoStream}
 	key, err := account.DrawAPIKey(rand.Reader)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -161,19 +162,22 @@ func openDelivery(b *testing.B, node string) *delivery {
 	b.Helper()
 	registry, err := app.Registry()
 	require.NoError(b, err)
-	connect := func() *esdb.Client {
-		log, err := esdb.Open(esdb.Config{ConnectionString: node})
-		require.NoError(b, err)
-		b.Cleanup(func() { require.NoError(b, log.Close()) })
-		return log
-	}
+	log, err := esdb.Open(esdb.Config{ConnectionString: node})
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, log.Close()) })
+	configuration, err := es.ParseConnectionString(node)
+	require.NoError(b, err)
+	client, err := es.NewClient(configuration)
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, client.Close()) })
 	ctx, cancel := context.WithCancel(context.Background())
 	b.Cleanup(cancel)
 	return &delivery{
 		writer: bareWriter{
-			journal: &journal.Journal{Log: connect(), Registry: registry}, stream: "bench-1", revision: eventlog.NoStream,
+			journal: &journal.Journal{Log: log, Registry: registry}, client: client,
+			stream: "bench-1", revision: eventlog.NoStream,
 		},
-		deliveries: connect().Subscribe(ctx, eventlog.Start()).Deliveries(),
+		deliveries: log.Subscribe(ctx, eventlog.Start()).Deliveries(),
 	}
 }
 

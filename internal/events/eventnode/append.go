@@ -107,7 +107,7 @@ func receiveAppend(call streams.Streams_AppendServer) (*request, error) {
 		case first:
 			request, refused = beginAppend(message.ReadOnlyData())
 		case refused == nil:
-			refused = request.add(message.ReadOnlyData())
+			refused = request.addMessage(message.ReadOnlyData())
 		}
 		message.Free()
 	}
@@ -179,42 +179,49 @@ func parseExpectation(options expectedRevision, given bool) (expectation, error)
 	}
 }
 
-// add adds the event of a further message of an append.
-func (r *request) add(message []byte) error {
+// addMessage adds the event of a further message of an append.
+func (r *request) addMessage(message []byte) error {
 	m, err := decodeAppend(message)
 	switch {
 	case err != nil:
 		return malformed(err)
 	case m.event == nil:
 		return invalidArgument("a message of the append is not an event")
-	case m.event.kind == nil:
+	default:
+		return r.add(m.event)
+	}
+}
+
+func (r *request) add(event *proposedMessage) error {
+	switch {
+	case event.kind == nil:
 		return missingMetadata(metadataType)
-	case m.event.contentType == nil:
+	case event.contentType == nil:
 		return missingMetadata(metadataContentType)
-	case len(m.event.kind) == 0:
+	case len(event.kind) == 0:
 		return invalidArgument("the event has no type")
-	case string(m.event.kind) == kindLink:
+	case string(event.kind) == kindLink:
 		return errLinks
 	case len(r.events) == maxAppendEvents:
 		return invalidArgument("the append has too many events")
 	}
-	id, err := m.event.id.uuid()
+	id, err := event.id.uuid()
 	switch {
 	case err != nil:
 		return err
 	case id == uuid.Nil:
 		return invalidArgument("the event's id is the nil UUID")
 	}
-	r.bytes += len(m.event.data) + len(m.event.custom) + 2*len(m.event.kind)
+	r.bytes += len(event.data) + len(event.custom) + 2*len(event.kind)
 	if r.bytes > maxAppendBytes {
 		return appendTooLarge()
 	}
 	contentType := contentTypeBinary
-	if string(m.event.contentType) == contentTypeJSON {
+	if string(event.contentType) == contentTypeJSON {
 		contentType = contentTypeJSON
 	}
 	r.ids = append(r.ids, id)
-	r.events = append(r.events, propose(r.stream, id, string(m.event.kind), contentType, m.event.custom, m.event.data))
+	r.events = append(r.events, propose(r.stream, id, string(event.kind), contentType, event.custom, event.data))
 	return nil
 }
 

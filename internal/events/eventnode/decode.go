@@ -25,6 +25,14 @@ const (
 	fieldUUIDString       = 2
 )
 
+// Field numbers of BatchAppendReq and BatchAppendResp.
+const (
+	fieldBatchCorrelation = 1
+	fieldBatchOptions     = 2
+	fieldBatchEvent       = 3
+	fieldBatchFinal       = 4
+)
+
 var (
 	errUTF8        = errors.New("a string field contains invalid UTF-8")
 	errFieldNumber = errors.New("a field number is out of range")
@@ -67,6 +75,37 @@ func decodeAppend(message []byte) (appendMessage, error) {
 		default:
 			return nil
 		}
+	})
+	return m, err
+}
+
+// batchMessage is a message of BatchAppend.
+type batchMessage struct {
+	correlation []byte // an encoded UUID, which is sent back as it is
+	options     *streams.BatchAppendReq_Options
+	events      []*proposedMessage
+	final       bool
+}
+
+func decodeBatchAppend(message []byte) (batchMessage, error) {
+	var m batchMessage
+	err := eachField(message, func(f field) error {
+		switch f.is() {
+		case bytesField(fieldBatchCorrelation):
+			m.correlation = f.bytes
+		case bytesField(fieldBatchOptions):
+			if m.options == nil {
+				m.options = &streams.BatchAppendReq_Options{}
+			}
+			return proto.UnmarshalOptions{Merge: true}.Unmarshal(f.bytes, m.options)
+		case bytesField(fieldBatchEvent):
+			event := &proposedMessage{}
+			m.events = append(m.events, event)
+			return event.decode(f.bytes)
+		case varintField(fieldBatchFinal):
+			m.final = protowire.DecodeBool(f.varint)
+		}
+		return nil
 	})
 	return m, err
 }

@@ -86,3 +86,49 @@ func requireEvent(t *testing.T, want *streams.AppendReq_ProposedMessage, got *pr
 		require.Error(t, err)
 	}
 }
+
+// The same for messages of BatchAppend.
+func FuzzDecodeBatchAppend(f *testing.F) {
+	id := &shared.UUID{Value: &shared.UUID_String_{String_: uuid.NewString()}}
+	event := seedEvent(id, []byte("custom"), []byte("data"), "type", "t", "content-type", contentTypeJSON)
+	proposed := event.GetProposedMessage()
+	for _, request := range []*streams.BatchAppendReq{
+		{},
+		{CorrelationId: id, IsFinal: true, Options: &streams.BatchAppendReq_Options{
+			StreamIdentifier:       &shared.StreamIdentifier{StreamName: []byte("stream")},
+			ExpectedStreamPosition: &streams.BatchAppendReq_Options_StreamPosition{StreamPosition: 3},
+		}},
+		{CorrelationId: id, ProposedMessages: []*streams.BatchAppendReq_ProposedMessage{{
+			Id: id, Metadata: proposed.GetMetadata(), CustomMetadata: proposed.GetCustomMetadata(), Data: proposed.GetData(),
+		}, {}}},
+	} {
+		encoded, err := proto.Marshal(request)
+		require.NoError(f, err)
+		f.Add(encoded)
+		f.Add(append(encoded, encoded...)) // duplicate fields are merged
+	}
+	f.Fuzz(func(t *testing.T, encoded []byte) {
+		var want streams.BatchAppendReq
+		wantErr := proto.Unmarshal(encoded, &want)
+
+		got, err := decodeBatchAppend(encoded)
+
+		if wantErr != nil && err == nil { // a malformed correlation id is sent back as it is
+			require.Error(t, proto.Unmarshal(got.correlation, &shared.UUID{}), "want %v", wantErr)
+			return
+		}
+		require.Equal(t, wantErr == nil, err == nil, "want %v, got %v", wantErr, err)
+		if err != nil {
+			return
+		}
+		require.True(t, proto.Equal(want.GetOptions(), got.options))
+		require.Equal(t, want.GetIsFinal(), got.final)
+		require.Len(t, got.events, len(want.GetProposedMessages()))
+		for i, event := range want.GetProposedMessages() {
+			requireEvent(t, &streams.AppendReq_ProposedMessage{
+				Id: event.GetId(), Metadata: event.GetMetadata(), CustomMetadata: event.GetCustomMetadata(),
+				Data: event.GetData(),
+			}, got.events[i])
+		}
+	})
+}

@@ -35,6 +35,7 @@ func (featuresService) GetSupportedMethods(context.Context, *shared.Empty) (*ser
 		EventStoreServerVersion: serverVersion,
 		Methods: []*serverfeatures.SupportedMethod{
 			{ServiceName: streams, MethodName: "append"},
+			{ServiceName: streams, MethodName: "batchappend"},
 			{ServiceName: streams, MethodName: "read"},
 			{ServiceName: streams, MethodName: "delete"},
 			{ServiceName: streams, MethodName: "tombstone"},
@@ -220,21 +221,28 @@ func nodeClosing() error { return status.Error(codes.Unavailable, "the event nod
 
 // finish converts an error of a call into its response.
 func (n *Node) finish(ctx context.Context, call string, err error) error {
-	var f *failure
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case errors.As(err, &f):
+	}
+	if f, found := errors.AsType[*failure](err); found {
 		if err := grpc.SetTrailer(ctx, f.trailers); err != nil {
 			return err
 		}
-		return f.status.Err()
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return status.FromContextError(err).Err()
 	}
-	if _, known := status.FromError(err); known {
-		return err
+	return n.status(call, err).Err()
+}
+
+// status returns what the client is told of an error.
+func (n *Node) status(call string, err error) *status.Status {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return status.FromContextError(err)
+	}
+	if f, found := errors.AsType[*failure](err); found {
+		return f.status
+	}
+	if s, known := status.FromError(err); known {
+		return s
 	}
 	n.logger.Error("event node: call failed", "call", call, "error", err)
-	return status.Error(codes.Internal, "the event store could not be read")
+	return status.New(codes.Internal, "the event store could not be read")
 }

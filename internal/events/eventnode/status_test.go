@@ -262,12 +262,6 @@ func TestStatuses(t *testing.T) {
 		{"subscription backwards", reading(subscribing(&streams.ReadReq_Options{
 			StreamOption: readAllOptions().GetStreamOption(), ReadDirection: streams.ReadReq_Options_Backwards,
 		})), codes.InvalidArgument, nil},
-		{"batch append", func(t *testing.T) (metadata.MD, error) {
-			call, err := w.BatchAppend(testContext(t))
-			require.NoError(t, err)
-			_, err = call.Recv()
-			return call.Trailer(), err
-		}, codes.Unimplemented, nil},
 		{"persistent subscription", func(t *testing.T) (metadata.MD, error) {
 			_, err := persistent.NewPersistentSubscriptionsClient(w.connection).Create(testContext(t), &persistent.CreateReq{})
 			return nil, err

@@ -31,17 +31,15 @@ func (c *Client) Append(
 func (c *Client) append(
 	ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed,
 ) (eventlog.Appended, error) {
-	options := es.AppendToStreamOptions{ExpectedRevision: expectedRevision(expected)}
-	data := eventData(events)
-	result, tries, err := repeat(ctx, c, writes, func(ctx context.Context, client *es.Client) (*es.WriteResult, error) {
-		return client.AppendToStream(ctx, stream, options, data...)
+	result, tries, err := repeat(ctx, c, writes, func(ctx context.Context, conn *connection) (eventlog.Appended, error) {
+		if conn.batch == nil {
+			return conn.append(ctx, stream, expected, events)
+		}
+		return conn.batch.append(ctx, stream, expected, events)
 	})
 	switch {
 	case err == nil:
-		return eventlog.Appended{
-			Revision: eventlog.Revision(result.NextExpectedVersion),
-			Position: eventlog.Position{Commit: result.CommitPosition, Prepare: result.PreparePosition},
-		}, nil
+		return result, nil
 	case isConflict(err) && tries.open:
 		return c.landed(ctx, stream, expected, events, err)
 	case isConflict(err):
@@ -53,6 +51,21 @@ func (c *Client) append(
 	default:
 		return eventlog.Appended{}, fmt.Errorf("appending to stream %s: %w", stream, explained(err))
 	}
+}
+
+// append makes a call of the library for the append.
+func (c *connection) append(
+	ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed,
+) (eventlog.Appended, error) {
+	options := es.AppendToStreamOptions{ExpectedRevision: expectedRevision(expected)}
+	result, err := c.client.AppendToStream(ctx, stream, options, eventData(events)...)
+	if err != nil {
+		return eventlog.Appended{}, err
+	}
+	return eventlog.Appended{
+		Revision: eventlog.Revision(result.NextExpectedVersion),
+		Position: eventlog.Position{Commit: result.CommitPosition, Prepare: result.PreparePosition},
+	}, nil
 }
 
 // landed checks whether a repeated append conflicts with its own earlier attempt, whose response was lost. If so, it
@@ -95,6 +108,13 @@ func expectedRevision(expected eventlog.Revision) es.ExpectedRevision {
 		return es.NoStream{}
 	}
 	return es.Revision(uint64(expected))
+}
+
+func contentType(e eventlog.Proposed) string {
+	if e.Binary {
+		return binaryContent
+	}
+	return jsonContent
 }
 
 func eventData(events []eventlog.Proposed) []es.EventData {

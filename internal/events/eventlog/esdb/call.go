@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
 	"github.com/cenkalti/backoff/v5"
 	"google.golang.org/grpc/metadata"
 
@@ -21,7 +20,7 @@ var (
 )
 
 // operation is one call of the library. It must be repeatable.
-type operation[T any] func(ctx context.Context, client *es.Client) (T, error)
+type operation[T any] func(ctx context.Context, conn *connection) (T, error)
 
 // effect reports whether an operation writes. A read that fails has no effect.
 type effect bool
@@ -166,7 +165,7 @@ func onConnection[T any](ctx context.Context, c *Client, a attempt, op operation
 	alive, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(conn.dead, cancel)()
-	result, err := recovering(c.forLeader(alive), conn.client, op)
+	result, err := recovering(c.forLeader(alive), conn, op)
 	gaveUp := ctx.Err() != nil && !errors.Is(context.Cause(ctx), errNoAnswer)
 	if err == nil || !isBroken(err) || gaveUp {
 		return result, err
@@ -193,7 +192,7 @@ func (c *Client) forLeader(ctx context.Context) context.Context {
 
 // recovering recovers from panics in the library: an unreported panic from logTo, and the library's own panics on
 // unexpected responses and on calls that are waiting while it is closed.
-func recovering[T any](ctx context.Context, client *es.Client, op operation[T]) (result T, err error) {
+func recovering[T any](ctx context.Context, conn *connection, op operation[T]) (result T, err error) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
@@ -203,7 +202,7 @@ func recovering[T any](ctx context.Context, client *es.Client, op operation[T]) 
 			err = fmt.Errorf("%w: %v", errPanicked, p)
 		}
 	}()
-	return op(ctx, client)
+	return op(ctx, conn)
 }
 
 func (c *Client) newBackOff() *backoff.ExponentialBackOff {

@@ -7,6 +7,7 @@
 //   - call: limits a call by its context, repeats it, and refuses calls during a long outage
 //   - outage: detects an outage, with small periodic reads, and measures its duration
 //   - append, read, subscribe: the operations of eventlog.Log
+//   - batch: appends to the embedded node, all on one call
 package esdb
 
 import (
@@ -126,6 +127,9 @@ func (c Config) forLibrary() (es.Configuration, error) {
 	return conf, nil
 }
 
+// unixScheme begins the address of a unix socket.
+const unixScheme = "unix://"
+
 func (c Config) address() (es.Configuration, error) {
 	switch {
 	case (c.ConnectionString == "") == (c.Socket == ""):
@@ -133,7 +137,7 @@ func (c Config) address() (es.Configuration, error) {
 	case c.Socket != "":
 		// A connection string cannot contain a socket, but the library's address can.
 		return es.Configuration{
-			Address:             "unix://" + c.Socket,
+			Address:             unixScheme + c.Socket,
 			DisableTLS:          true,
 			GossipTimeout:       5,
 			KeepAliveInterval:   -1,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,6 +23,7 @@ import (
 // ended.
 type connection struct {
 	client     *es.Client
+	batch      *batch // of the embedded node; nil for servers
 	redirected func(leader string)
 	grace      time.Duration // time for the calls of a retired connection to end
 
@@ -52,6 +54,15 @@ func dial(
 	c.client = client
 	if _, err := client.GetServerVersion(); err != nil {
 		return nil, err // the library has already released this client's resources
+	}
+	if !strings.HasPrefix(conf.Address, unixScheme) {
+		return c, nil
+	}
+	opening := time.AfterFunc(time.Duration(conf.GossipTimeout)*time.Second, c.kill)
+	defer opening.Stop()
+	if c.batch, err = openBatch(c.dead, conf.Address); err != nil {
+		c.close()
+		return nil, err
 	}
 	return c, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
 	"github.com/recital-tts/recital/internal/events/eventlog/logtest"
+	"github.com/recital-tts/recital/internal/events/eventnode"
 	"github.com/recital-tts/recital/internal/events/eventnode/nodetest"
 )
 
@@ -33,6 +34,17 @@ func open(t testing.TB, conf esdb.Config) *esdb.Client {
 func TestContractOnTheEmbeddedNode(t *testing.T) {
 	logtest.Run(t, func(t *testing.T) eventlog.Log {
 		return open(t, esdb.Config{Socket: nodetest.Start(t)})
+	})
+}
+
+// With a connection string, appends are calls of the library.
+func TestContractOverTCP(t *testing.T) {
+	logtest.Run(t, func(t *testing.T) eventlog.Log {
+		dir := nodetest.Dir(t)
+		node, err := eventnode.Open(eventnode.Config{Dir: dir, Socket: nodetest.Socket(dir), Address: "127.0.0.1:0"})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, node.Close()) })
+		return open(t, esdb.Config{ConnectionString: "esdb://" + node.Addr().String() + "?tls=false"})
 	})
 }
 

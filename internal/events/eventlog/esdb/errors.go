@@ -26,7 +26,10 @@ func hasStatus(err error, wanted ...codes.Code) bool {
 	return slices.Contains(wanted, status.Code(err))
 }
 
-func isConflict(err error) bool { return hasCode(err, es.ErrorCodeWrongExpectedVersion) }
+func isConflict(err error) bool {
+	_, batched := errors.AsType[*eventlog.ConflictError](err)
+	return batched || hasCode(err, es.ErrorCodeWrongExpectedVersion)
+}
 
 // isRefusal reports whether the event store responded and wrote nothing. All other errors leave the outcome open,
 // including Aborted, with which EventStoreDB reports that a write was not confirmed in time.
@@ -90,7 +93,7 @@ func refused(err error) error {
 		return eventlog.ErrTooLarge
 	case isFull(err):
 		return fmt.Errorf("%w: its disk is full", eventlog.ErrUnavailable)
-	case hasCode(err, es.ErrorCodeStreamDeleted):
+	case hasCode(err, es.ErrorCodeStreamDeleted), status.Code(err) == codes.NotFound:
 		return errors.New("the stream was deleted")
 	case status.Code(err) == codes.Unauthenticated:
 		return errors.New("the event store refused the user name or the password of its connection string")
@@ -136,8 +139,12 @@ const unknownRevision eventlog.Revision = -2
 
 var actualPattern = regexp.MustCompile(`but got '(no_stream|\d+)'`)
 
-// conflict parses the actual revision from the library's error text, which is the only source.
+// conflict returns the conflict that the event store reported. The library passes on the actual revision in the text of
+// its error only.
 func conflict(stream string, expected eventlog.Revision, err error) *eventlog.ConflictError {
+	if batched, found := errors.AsType[*eventlog.ConflictError](err); found {
+		return batched
+	}
 	c := &eventlog.ConflictError{Stream: stream, Expected: expected, Actual: unknownRevision}
 	match := actualPattern.FindStringSubmatch(err.Error())
 	switch {

@@ -83,8 +83,8 @@ func (c *Client) pages(
 }
 
 func (c *Client) streamPage(ctx context.Context, stream string, options es.ReadStreamOptions, size int) (page, error) {
-	p, _, err := repeat(ctx, c, reads, func(ctx context.Context, client *es.Client) (page, error) {
-		events, err := client.ReadStream(ctx, stream, options, uint64(size))
+	p, _, err := repeat(ctx, c, reads, func(ctx context.Context, conn *connection) (page, error) {
+		events, err := conn.client.ReadStream(ctx, stream, options, uint64(size))
 		if err != nil {
 			return page{}, err
 		}
@@ -128,8 +128,8 @@ func (c *Client) allPageBackwards(ctx context.Context, from es.AllPosition, size
 
 // readBackwards returns the operation that reads events before a position of the log, the latest first.
 func readBackwards(from es.AllPosition, size int) operation[page] {
-	return func(ctx context.Context, client *es.Client) (page, error) {
-		events, err := client.ReadAll(ctx, es.ReadAllOptions{Direction: es.Backwards, From: from}, uint64(size))
+	return func(ctx context.Context, conn *connection) (page, error) {
+		events, err := conn.client.ReadAll(ctx, es.ReadAllOptions{Direction: es.Backwards, From: from}, uint64(size))
 		if err != nil {
 			return page{}, err
 		}
@@ -168,8 +168,11 @@ func explained(err error) error {
 // isSystem reports whether an event is one of the server's own, whose types start with "$".
 func isSystem(event eventlog.Recorded) bool { return strings.HasPrefix(event.Type, "$") }
 
-// binaryContent is the protocol's content type of all data that is not JSON.
-const binaryContent = "application/octet-stream"
+// The protocol's content types: that of JSON, and that of all other data.
+const (
+	jsonContent   = "application/json"
+	binaryContent = "application/octet-stream"
+)
 
 func recorded(event *es.RecordedEvent) eventlog.Recorded {
 	return eventlog.Recorded{

@@ -114,8 +114,8 @@ func (s *subscription) follow(ctx context.Context) error {
 	defer context.AfterFunc(conn.retired, cancel)()
 
 	// It does not require the leader, because all nodes have the events in the same order.
-	_, err = recovering(stream, conn.client, func(ctx context.Context, client *es.Client) (struct{}, error) {
-		return struct{}{}, s.receive(ctx, client, cancel)
+	_, err = recovering(stream, conn, func(ctx context.Context, conn *connection) (struct{}, error) {
+		return struct{}{}, s.receive(ctx, conn.client, cancel)
 	})
 	if isBroken(err) && ctx.Err() == nil {
 		conn.retire()

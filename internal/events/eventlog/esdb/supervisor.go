@@ -90,6 +90,9 @@ func (s *supervisor) dial(d *dialling) {
 	s.mu.Lock()
 	d.conn, d.err = conn, err
 	close(d.done)
+	if conn != nil && conn.batch != nil {
+		s.running.Go(conn.batch.receive)
+	}
 	late := s.closed && conn != nil
 	s.report(err)
 	s.mu.Unlock()
