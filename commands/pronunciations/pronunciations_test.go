@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -95,6 +96,26 @@ func TestAListIsSharedByWhoeverWritesIt(t *testing.T) {
 	list, _, err := one.List(t.Context(), "a1")
 	require.NoError(t, err)
 	require.Len(t, list, 10)
+}
+
+func TestASkippedEventIsNotSpoken(t *testing.T) {
+	w, _, one, _ := newLists(t)
+	spoken := func() *speech.Lexicon {
+		lexicon, err := one.Lexicon(t.Context(), "a1")
+		require.NoError(t, err)
+		return lexicon
+	}
+	_, _, err := one.Set(t.Context(), "a1", speech.Pronunciation{Word: "Nguyen", Spoken: "win"}, commandstest.Operator())
+	require.NoError(t, err)
+	require.NotNil(t, spoken())
+	stream := pronunciation.Stream("a1")
+	for recorded, err := range w.Log.ReadStream(t.Context(), stream, 0) {
+		require.NoError(t, err)
+		w.Journal.Registry.Skip(map[uuid.UUID]string{recorded.ID: stream})
+	}
+	require.Nil(t, spoken())
+	w.Journal.Registry.Skip(nil)
+	require.NotNil(t, spoken())
 }
 
 func TestAListEndsWithItsAccount(t *testing.T) {
