@@ -278,7 +278,7 @@ func (n *noticeCounter) miss(at time.Time) {
 func (n *noticeCounter) note(e payments.Event, err error) {
 	n.all.Add(1)
 	switch {
-	case err != nil:
+	case errors.Is(err, payments.ErrForged):
 		n.refused.Add(1)
 	case e.OtherVersion:
 		n.otherVersion.Add(1)
