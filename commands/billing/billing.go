@@ -54,6 +54,8 @@ type Config struct {
 	// DisputeEndsPlan ends the subscriptions of an account after a lost dispute. It applies to disputes that are found
 	// lost while it is set.
 	DisputeEndsPlan bool
+	// Missed is called with the time of each event that a reconciliation found and no notice had brought. It may be nil.
+	Missed func(time.Time)
 }
 
 // Views are the read models that Billing uses. They may be out of date: they are hints, and the log decides.

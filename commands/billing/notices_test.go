@@ -245,6 +245,8 @@ func TestReconciliationFindsWhatNoNoticeSaid(t *testing.T) {
 	made, err := s.Subscribe(t.Context(), account, pro, none, origin)
 	require.NoError(t, err)
 	s.pay(made, "pm_card_visa")
+	missed := 0
+	s.Missed = func(time.Time) { missed++ }
 
 	// when no notice arrives, then the first reconciliation records all events
 	require.NoError(t, s.Reconcile(t.Context()))
@@ -265,6 +267,7 @@ func TestReconciliationFindsWhatNoNoticeSaid(t *testing.T) {
 	done := commandstest.Fold[payment.Event](s.World, payment.ReconciliationStream)
 	require.Len(t, done, 2)
 	require.Equal(t, len(s.occurred())-before, done[1].(payment.Reconciled).Missed)
+	require.Equal(t, len(s.occurred()), missed)
 
 	// and one without new events records none
 	require.NoError(t, s.Reconcile(t.Context()))

@@ -73,6 +73,9 @@ func (b *Billing) recordMissed(ctx context.Context, e payments.Event) (int, erro
 	case err != nil:
 		return 0, err
 	}
+	if b.Missed != nil {
+		b.Missed(e.CreatedAt)
+	}
 	return 1, nil
 }
 

@@ -55,7 +55,8 @@ type opened struct {
 	writing turn // of commands, which would conflict with each other otherwise
 	turn    turn
 	stream  *journal.Cached[pronunciation.State, pronunciation.Event]
-	version journal.Version // from which the fields below follow
+	version journal.Version // from which the fields below follow, with
+	skips   int             // the version of the set of skipped events
 	entries []Entry
 	lexicon *speech.Lexicon
 	size    atomic.Int64 // entries
@@ -121,10 +122,11 @@ func (p *Pronunciations) use(ctx context.Context, o *opened, do func() error) er
 func (p *Pronunciations) read(ctx context.Context, of string, show func(*opened)) error {
 	o := p.cached(of)
 	return p.use(ctx, o, func() error {
+		skips := p.journal.Registry.SkipsVersion()
 		if err := o.stream.Refresh(ctx); err != nil {
 			return err
 		}
-		if o.version != o.stream.Version() {
+		if o.version != o.stream.Version() || o.skips != skips {
 			entries, err := p.entriesOf(ctx, o.stream.State())
 			if err != nil {
 				return err
@@ -133,7 +135,8 @@ func (p *Pronunciations) read(ctx context.Context, of string, show func(*opened)
 			for i, e := range entries {
 				words[i] = e.Pronunciation
 			}
-			o.entries, o.lexicon, o.version = entries, speech.NewLexicon(words), o.stream.Version()
+			o.entries, o.lexicon = entries, speech.NewLexicon(words)
+			o.version, o.skips = o.stream.Version(), skips
 		}
 		show(o)
 		return nil

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -97,6 +98,26 @@ func TestAListIsSharedByWhoeverWritesIt(t *testing.T) {
 	require.Len(t, list, 10)
 }
 
+func TestASkippedEventIsNotSpoken(t *testing.T) {
+	w, _, one, _ := newLists(t)
+	spoken := func() *speech.Lexicon {
+		lexicon, err := one.Lexicon(t.Context(), "a1")
+		require.NoError(t, err)
+		return lexicon
+	}
+	_, _, err := one.Set(t.Context(), "a1", speech.Pronunciation{Word: "Nguyen", Spoken: "win"}, commandstest.Operator())
+	require.NoError(t, err)
+	require.NotNil(t, spoken())
+	stream := pronunciation.Stream("a1")
+	for recorded, err := range w.Log.ReadStream(t.Context(), stream, 0) {
+		require.NoError(t, err)
+		w.Journal.Registry.Skip(map[uuid.UUID]string{recorded.ID: stream})
+	}
+	require.Nil(t, spoken())
+	w.Journal.Registry.Skip(nil)
+	require.NotNil(t, spoken())
+}
+
 func TestAListEndsWithItsAccount(t *testing.T) {
 	_, keys, one, _ := newLists(t)
 	said := speech.Pronunciation{Word: "Nguyen", Spoken: "win"}
@@ -112,16 +133,17 @@ func TestAListEndsWithItsAccount(t *testing.T) {
 	require.Equal(t, domain.Unauthenticated, domain.CodeOf(err))
 }
 
-// countedLog counts the events that are read of streams, and holds appends while hold is locked.
+// countedLog counts the events that are read of streams and the appends, which it holds while hold is locked.
 type countedLog struct {
 	eventlog.Log
-	read atomic.Int64
-	hold sync.Mutex
+	read, appends atomic.Int64
+	hold          sync.Mutex
 }
 
 func (l *countedLog) Append(
 	ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed,
 ) (eventlog.Appended, error) {
+	l.appends.Add(1)
 	l.hold.Lock()
 	defer l.hold.Unlock()
 	return l.Log.Append(ctx, stream, expected, events)
@@ -166,12 +188,13 @@ func TestAChangeReadsNoLongList(t *testing.T) {
 
 	// and speech does not wait for one
 	log.hold.Lock()
+	log.appends.Store(0)
 	changed := make(chan error)
 	go func() {
 		_, _, err := lists.Set(t.Context(), "a1", speech.Pronunciation{Word: "late", Spoken: "x"}, commandstest.Operator())
 		changed <- err
 	}()
-	time.Sleep(10 * time.Millisecond)
+	require.Eventually(t, func() bool { return log.appends.Load() == 1 }, time.Minute, time.Millisecond)
 	list, _, err := lists.List(t.Context(), "a1")
 	require.NoError(t, err)
 	require.Len(t, list, 25)

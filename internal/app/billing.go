@@ -30,7 +30,7 @@ func billingSlice(core *coreParts, providers *providerParts, shared *sharedParts
 					return shared.alerts.Raise(ctx, alerts.Occasion(o))
 				},
 				Now: core.time.now, Logger: core.log,
-				Address: addresses.Addresses{Models: core.projector}.Of,
+				Address: addresses.Addresses{Models: core.projector}.Of, Missed: providers.notices.missed,
 			})
 			shared.ledger.PriceBy(billing.RateOf)
 			core.metrics.expectAlert(alert.ToDoSource(commands.DunningProcess), alert.Unpaid)

@@ -169,7 +169,7 @@ func TestRefusedNoticesAreFound(t *testing.T) {
 	real, err := stripe.NewNotices(secret)
 	require.NoError(t, err)
 	refused := alert.Condition{Source: "payments", Subject: "host", Reason: alert.Refused}
-	notices, w := app.NoticesCheck(refused, real)
+	notices, miss, w := app.NoticesCheck(refused, real)
 	body := []byte(`{"id":"evt_1","object":"event","api_version":"2026-02-25.clover","created":1790000000,"type":"customer.subscription.updated",` +
 		`"data":{"object":{"id":"sub_1","object":"subscription","customer":"cus_1"}}}`)
 	notify := func(secret string) error {
@@ -182,7 +182,13 @@ func TestRefusedNoticesAreFound(t *testing.T) {
 		require.Error(t, notify("whsec_wrong"))
 	}
 	require.Empty(t, finds(t, w), "strangers try")
-	require.Error(t, notify("whsec_wrong"))
+	for range 100 {
+		require.Error(t, notify("whsec_wrong"))
+	}
+	require.Equal(t, health.Warning, w.Look(t.Context()).State)
+	miss(time.Now().Add(-time.Hour))
+	require.Empty(t, finds(t, w), "strangers raise no alert, even if notices were missed before the start")
+	miss(time.Now().Add(time.Second))
 	require.Equal(t, refused, finds(t, w)[0].Condition)
 	require.NoError(t, notify(secret))
 	require.Empty(t, finds(t, w), "the secret is correct")

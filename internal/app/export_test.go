@@ -81,10 +81,11 @@ func FailureCheck(c alert.Condition, limit float64, count func() health.Tally) h
 	return failureCheck(c, limit, count)
 }
 
-// NoticesCheck returns a verifier that counts notices, and the check for refused ones.
-func NoticesCheck(c alert.Condition, n payments.Notice) (payments.Notice, health.Check) {
-	var counter noticeCounter
-	return countedNotices{n, &counter}, noticesCheck(c, counter.count)
+// NoticesCheck returns a verifier that counts notices, the function that counts events without one, and the check for
+// refused ones.
+func NoticesCheck(c alert.Condition, n payments.Notice) (payments.Notice, func(time.Time), health.Check) {
+	counter := &noticeCounter{since: time.Now()}
+	return countedNotices{n, counter}, counter.miss, noticesCheck(c, time.Hour, counter)
 }
 
 // CertificateChecks returns the checks for expiring certificates.

@@ -31,6 +31,7 @@ const nowhere = "http://127.0.0.1:1"
 type notices struct {
 	payments  payments.Notice
 	analytics payments.Notice
+	missed    func(time.Time) // is called with the time of each event without a notice
 }
 
 // paymentsSlice returns the slice of the payment provider. In mode dev without a key, a sandbox that operators can
@@ -39,7 +40,7 @@ func paymentsSlice(core *coreParts, providers *providerParts) slice {
 	return slice{
 		name: "payments",
 		open: func() (service, error) {
-			counter := &noticeCounter{}
+			counter := &noticeCounter{since: time.Now()}
 			access := core.cfg.provider(core.secrets.sandbox)
 			var err error
 			if providers.notices, err = access.notices(); err != nil {
@@ -47,6 +48,7 @@ func paymentsSlice(core *coreParts, providers *providerParts) slice {
 			}
 			providers.notices.payments = core.metrics.countNotices("payments", counter, providers.notices.payments)
 			providers.notices.analytics = core.metrics.countNotices("analytics", &noticeCounter{}, providers.notices.analytics)
+			providers.notices.missed = counter.miss
 			conf := stripe.Config{
 				Key: access.key, URL: access.url, Rate: core.cfg.StripeRate, Now: core.time.now, Logger: core.log,
 				Watch: core.metrics.watchProvider("payments"),
@@ -65,7 +67,7 @@ func paymentsSlice(core *coreParts, providers *providerParts) slice {
 			providers.payments = gateway
 			return service{
 				admin: sandboxRoutes(core.cfg.Mode, providers.standIns), close: gateway.Close,
-				checks: paymentChecks(core, providers, gateway, counter.count),
+				checks: paymentChecks(core, providers, gateway, counter),
 			}, nil
 		},
 	}
@@ -191,12 +193,12 @@ func (c Config) reconcile() time.Duration { return cmp.Or(c.Reconcile, time.Hour
 
 // paymentChecks returns the checks of the payment provider's address and notices, and of the account there.
 func paymentChecks(
-	core *coreParts, providers *providerParts, gateway *stripe.Gateway, notices func() health.Tally,
+	core *coreParts, providers *providerParts, gateway *stripe.Gateway, notices *noticeCounter,
 ) []health.Check {
 	url := cmp.Or(providers.standIns.sandboxURL(), core.cfg.StripeURL, "https://api.stripe.com")
 	checks := []health.Check{
 		core.providerCheck(alert.PaymentsSource, "the payment provider", url),
-		noticesCheck(core.here(alert.PaymentsSource, alert.Refused), notices),
+		noticesCheck(core.here(alert.PaymentsSource, alert.Refused), core.cfg.reconcile(), notices),
 	}
 	endpoint := ""
 	if core.cfg.hasProvider() && core.cfg.PublicURL != "" { // recitald tells its own sandbox where to send notices
@@ -234,35 +236,49 @@ func accountCheck(gateway *stripe.Gateway, endpoint string) health.Check {
 	return health.Check{Name: "the account at the payment provider has what billing needs", Look: look}
 }
 
-// If badNotices notices are refused within noticeWindow, and none is accepted, the secret is wrong. Unauthenticated
-// clients can send bad ones.
+// If badNotices notices are refused within noticeWindow, and none is accepted, the secret may be wrong. Strangers can
+// send bad ones, so this alone raises no alert.
 const noticeWindow, badNotices = 10 * time.Minute, 5
 
-// noticesCheck returns the check that the payment provider's notices are not all refused.
-func noticesCheck(condition alert.Condition, count func() health.Tally) health.Check {
-	recent := health.Window{Length: noticeWindow}
+// noticesCheck returns the check that the payment provider's notices are not all refused. It raises its alert if the
+// last reconciliation found events whose notices did not arrive.
+func noticesCheck(condition alert.Condition, reconcile time.Duration, notices *noticeCounter) health.Check {
+	recent, reconciled := health.Window{Length: noticeWindow}, health.Window{Length: reconcile + noticeWindow}
 	look := func(context.Context) health.Finding {
-		counted := recent.Since(time.Now(), count())
+		missed := reconciled.Since(time.Now(), health.Tally{Bad: notices.missed.Load()}).Bad
+		counted := recent.Since(time.Now(), notices.count())
 		f := health.Sound("%d of %d were refused within ten minutes", counted.Bad, counted.All)
 		if counted.Bad < badNotices || counted.Bad < counted.All {
 			return f
 		}
-		return f.But(health.Fault, "see whether RECITAL_STRIPE_WEBHOOK_SECRET is the secret of this endpoint").
-			Raising(condition, time.Time{})
+		const advice = "see whether RECITAL_STRIPE_WEBHOOK_SECRET is the secret of this endpoint"
+		if missed == 0 {
+			return f.But(health.Warning, advice)
+		}
+		return f.But(health.Fault, advice).Raising(condition, time.Time{})
 	}
 	return health.Check{
-		Name: "notices of the payment provider are genuine", Raises: condition.Is,
-		Rules: []string{"RecitalNoticesForged"}, Look: look,
+		Name: "notices of the payment provider are genuine", Raises: condition.Is, Look: look,
 	}
 }
 
-// noticeCounter counts notices.
-type noticeCounter struct{ all, refused, otherVersion atomic.Uint64 }
+// noticeCounter counts notices, and events since a time without one.
+type noticeCounter struct {
+	since                              time.Time
+	all, refused, otherVersion, missed atomic.Uint64
+}
+
+// miss counts an event without a notice. Notices of earlier events came while recitald was not running.
+func (n *noticeCounter) miss(at time.Time) {
+	if at.After(n.since) {
+		n.missed.Add(1)
+	}
+}
 
 func (n *noticeCounter) note(e payments.Event, err error) {
 	n.all.Add(1)
 	switch {
-	case err != nil:
+	case errors.Is(err, payments.ErrForged):
 		n.refused.Add(1)
 	case e.OtherVersion:
 		n.otherVersion.Add(1)

@@ -167,7 +167,11 @@ func (l *Lexicon) find(text, language string, given []Reading) (found []Reading)
 		}
 		until := len(runes)
 		if len(given) > 0 {
-			if until, _ = slices.BinarySearch(offsets, given[0].Start); until <= at {
+			var begins bool
+			if until, begins = slices.BinarySearch(offsets, given[0].Start); !begins { // it begins with the mark of a letter
+				until--
+			}
+			if until <= at {
 				at, _ = slices.BinarySearch(offsets, given[0].End)
 				continue
 			}

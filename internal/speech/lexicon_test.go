@@ -74,6 +74,21 @@ func TestMarkupIsStrongerThanALexicon(t *testing.T) {
 	require.Equal(t, 20+2*12+1, w.characters)
 }
 
+func TestMarkupOfAnAccentAloneIsStrongerThanALexicon(t *testing.T) {
+	say := func(list ...speech.Pronunciation) (string, int) {
+		document, err := speech.ParseMarkup("<speak>e<sub alias=\"acute\">\u0301</sub> ok</speak>", "en-us")
+		require.NoError(t, err)
+		r, engine := request(""), &reader{}
+		r.Markup, r.Lexicon = document, lexicon(t, list...)
+		w := speak(t, engine, r)
+		return engine.jobs[0].Text, w.characters
+	}
+	text, characters := say(speech.Pronunciation{Word: "z", Spoken: "zed"})
+	again, billed := say(speech.Pronunciation{Word: "\u00e9", Spoken: "eh acute"})
+	require.Equal(t, text, again)
+	require.Equal(t, characters, billed)
+}
+
 // A client pays for the long pronunciations of short words, and no engine gets too much text in one job.
 func TestWhatALexiconAddsIsBilled(t *testing.T) {
 	l := lexicon(t, speech.Pronunciation{Word: "x", Spoken: strings.TrimSpace(strings.Repeat("much ", 40))})

@@ -29,6 +29,10 @@ func (a *API) record(call *web.Call, in noticeRequest, by payments.Notice, analy
 	if errors.Is(err, payments.ErrForged) {
 		return web.Reply{}, domain.Refuse(domain.Invalid, "The notice is not signed by the payment provider, or not now")
 	}
+	if errors.Is(err, payments.ErrMalformed) {
+		a.Billing.Logger.WarnContext(call, "a signed notice of the payment provider cannot be read", "error", err)
+		return web.Reply{}, domain.Refuse(domain.Invalid, "The notice is signed, but does not contain an event")
+	}
 	if err != nil {
 		return web.Reply{}, err
 	}

@@ -18,8 +18,8 @@ type API struct {
 // Routes returns the rows for the public route table.
 func (a *API) Routes() []web.Route {
 	return []web.Route{
-		web.Put("/payments/spending-cap", a.setSpendingCap, web.ReadModels(readmodel.Usage), web.Tag("Payments"),
-			web.Summary("Limit the spending past the plan"),
+		web.Put("/payments/spending-cap", a.setSpendingCap, web.FreeChange(), web.ReadModels(readmodel.Usage),
+			web.Tag("Payments"), web.Summary("Limit the spending past the plan"),
 			web.Description("Speech that could cost more than the amount past the plan, in one period, is refused with 402. "+
 				"Replies in progress count in full until they have ended. The amount is in minor units of the plan's currency; "+
 				"`null` removes the cap, and 0 permits only the plan's characters. It applies immediately, and to all later periods."),

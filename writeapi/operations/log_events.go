@@ -68,7 +68,10 @@ func (p *eventPage) fill(ctx context.Context) error {
 	case p.wanted.Revision >= 0:
 		for event, err := range p.log.ReadStream(ctx, p.wanted.Stream, uint64(p.wanted.Revision)) {
 			if err == nil && event.Revision == uint64(p.wanted.Revision) {
-				p.add(event)
+				p.reply.Read++
+				if p.wanted.includes(event) {
+					p.add(event)
+				}
 			}
 			return err
 		}
@@ -82,15 +85,8 @@ func (p *eventPage) fill(ctx context.Context) error {
 // fillFromStream reads the stream downwards, in parts of the size of a page.
 func (p *eventPage) fillFromStream(ctx context.Context) error {
 	end, err := p.countBefore(ctx)
-	for part := []eventlog.Recorded(nil); end > 0 && err == nil; end -= min(end, uint64(p.wanted.Limit)) {
-		if part, err = p.readPart(ctx, end-min(end, uint64(p.wanted.Limit)), end); err != nil {
-			return err
-		}
-		for _, event := range slices.Backward(part) {
-			if p.add(event) {
-				return nil
-			}
-		}
+	for full := false; end > 0 && err == nil && !full; end -= min(end, uint64(p.wanted.Limit)) {
+		full, err = p.addRevisions(ctx, end-min(end, uint64(p.wanted.Limit)), end)
 	}
 	return err
 }
@@ -118,31 +114,61 @@ func (p *eventPage) countBefore(ctx context.Context) (count uint64, err error) {
 	return uint64(found), err //nolint:gosec // not negative
 }
 
-// readPart returns the events of the stream in a range of revisions.
-func (p *eventPage) readPart(ctx context.Context, first, end uint64) (part []eventlog.Recorded, err error) {
+// addRevisions adds the events of the stream in a range of revisions, and reports whether the page is full.
+func (p *eventPage) addRevisions(ctx context.Context, first, end uint64) (full bool, err error) {
+	part := tail{limit: p.wanted.Limit}
 	for event, err := range p.log.ReadStream(ctx, p.wanted.Stream, first) {
 		if err != nil {
-			return nil, err
+			return false, err
 		}
 		if event.Revision >= end {
 			break
 		}
-		part = append(part, event)
+		p.reply.Read++
+		if p.wanted.includes(event) {
+			part.push(event)
+		}
 	}
-	return part, nil
+	return p.addTail(part), nil
 }
 
-// add adds an event if it is wanted, and reports whether the page is full after it.
+// tail holds the newest events of a part: a page shows no others.
+type tail struct {
+	limit  int
+	events []eventlog.Recorded
+	size   int
+}
+
+func sizeOf(event eventlog.Recorded) int { return len(event.Data) + len(event.Metadata) }
+
+// push adds a newer event. It drops older ones when there are twice as many as a page can show.
+func (t *tail) push(event eventlog.Recorded) {
+	t.events, t.size = append(t.events, event), t.size+sizeOf(event)
+	if len(t.events) <= 2*t.limit && t.size <= 2*pageBytes {
+		return
+	}
+	first, size := len(t.events), 0
+	for len(t.events)-first < t.limit && size < pageBytes {
+		first--
+		size += sizeOf(t.events[first])
+	}
+	t.events, t.size = slices.Delete(t.events, 0, first), size
+}
+
+// addTail adds the events of a part, and reports whether the page is full.
+func (p *eventPage) addTail(part tail) (full bool) {
+	for _, event := range slices.Backward(part.events) {
+		if p.add(event) {
+			return true
+		}
+	}
+	return false
+}
+
+// add adds an event, and reports whether the page is full after it.
 func (p *eventPage) add(event eventlog.Recorded) (full bool) {
-	before := p.wanted.Before.Position
-	if before != eventlog.Start() && event.Position.Compare(before) >= 0 {
-		return false
-	}
-	p.reply.Read++
-	if p.wanted.includes(event) {
-		p.size += len(event.Data) + len(event.Metadata)
-		p.reply.Events = append(p.reply.Events, adminapi.EventOf(event))
-	}
+	p.size += sizeOf(event)
+	p.reply.Events = append(p.reply.Events, adminapi.EventOf(event))
 	full = len(p.reply.Events) == p.wanted.Limit || p.size >= pageBytes
 	if full && p.wanted.Revision < 0 {
 		p.goOnBefore(event.Position)
@@ -177,30 +203,27 @@ func (p *eventPage) fillFromParts(ctx context.Context) error {
 
 // addPart adds the events in a range of positions, and reports whether the page ended within it.
 func (p *eventPage) addPart(ctx context.Context, after, until eventlog.Position) (ended bool, err error) {
-	var part []eventlog.Recorded
+	part := tail{limit: p.wanted.Limit}
 	var oldest eventlog.Position
-	read := p.reply.Read
 	for event, err := range logcopy.Read(ctx, p.log, after, until) {
 		if err != nil {
 			return false, err
 		}
+		if event.Position == p.wanted.Before.Position {
+			break
+		}
 		if oldest == eventlog.Start() {
 			oldest = event.Position
 		}
-		read++
+		p.reply.Read++
 		if p.wanted.includes(event) {
-			if part = append(part, event); len(part) > 2*p.wanted.Limit {
-				part = slices.Delete(part, 0, p.wanted.Limit) // no page shows them
-			}
+			part.push(event)
 		}
 	}
-	for _, event := range slices.Backward(part) {
-		if p.add(event) {
-			p.reply.Read = read
-			return true, nil
-		}
+	if p.addTail(part) {
+		return true, nil
 	}
-	if p.reply.Read = read; read >= pageRead && oldest != eventlog.Start() && after != eventlog.Start() {
+	if p.reply.Read >= pageRead && oldest != eventlog.Start() && after != eventlog.Start() {
 		p.goOnBefore(oldest)
 		return true, nil
 	}

@@ -1,11 +1,14 @@
 package operations_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"net/url"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -13,6 +16,7 @@ import (
 
 	"github.com/recital-tts/recital/domain/audit"
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/eventlog/memlog"
 )
 
 // list returns the streams and revisions of a page, and the start of the next page.
@@ -106,9 +110,46 @@ func TestAPageOfLargeEventsIsShort(t *testing.T) {
 	require.Len(t, events, 3)
 	require.NotEmpty(t, next)
 	require.Len(t, d.walk(url.Values{}), 5)
+	require.Len(t, d.walk(url.Values{"stream": {"large"}}), 5)
 	d.append("broken", eventlog.NoStream, "broken", `{`)
 	events, _ = d.list(url.Values{"stream": {"broken"}})
 	require.Equal(t, []string{`broken 0 "ew=="`}, events)
+}
+
+// growingLog reads events of 1 MiB, and measures the memory while it does.
+type growingLog struct {
+	eventlog.Log
+	most uint64
+}
+
+func (l *growingLog) ReadStream(ctx context.Context, stream string, from uint64) iter.Seq2[eventlog.Recorded, error] {
+	return func(yield func(eventlog.Recorded, error) bool) {
+		for event, err := range l.Log.ReadStream(ctx, stream, from) {
+			event.Data = []byte(`"` + strings.Repeat("x", 1<<20-2) + `"`)
+			if event.Revision%20 == 0 {
+				var memory runtime.MemStats
+				runtime.GC()
+				runtime.ReadMemStats(&memory)
+				l.most = max(l.most, memory.HeapAlloc)
+			}
+			if !yield(event, err) {
+				return
+			}
+		}
+	}
+}
+
+func TestAPageOfLargeEventsTakesLittleMemory(t *testing.T) {
+	log := &growingLog{Log: memlog.New()}
+	d := openLogDeskOn(t, log)
+	for i := range 200 {
+		d.append("large", eventlog.Revision(i-1), "large", "{}")
+	}
+	events, next := d.list(url.Values{"limit": {"200"}, "stream": {"large"}})
+	require.Len(t, events, 1)
+	require.True(t, strings.HasPrefix(events[0], "large 199 "))
+	require.NotEmpty(t, next)
+	require.Less(t, log.most, uint64(64<<20))
 }
 
 func TestTheKindsOfEvents(t *testing.T) {

@@ -28,8 +28,9 @@ type logDesk struct {
 	url      string
 }
 
-func openLogDesk(t *testing.T) *logDesk {
-	log := memlog.New()
+func openLogDesk(t *testing.T) *logDesk { return openLogDeskOn(t, memlog.New()) }
+
+func openLogDeskOn(t *testing.T, log eventlog.Log) *logDesk {
 	d := &logDesk{T: t, log: log, identity: eventlog.Identity{LogID: uuid.New(), Epoch: 2}}
 	api := operations.Log{Log: log, Identity: d.identity, Types: []string{"account-opened"}, Streams: []string{"account-"}}
 	d.url = webtest.Serve(t, web.Config{Routes: api.AdminRoutes(),

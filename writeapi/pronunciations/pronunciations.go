@@ -25,7 +25,7 @@ func (a *API) Routes() []web.Route {
 			web.Description("The list of the account, in the order of addition. Every synthesis of the account "+
 				"uses it."),
 			web.Returns[listResponse](web.Sends("x-recital-position"))),
-		web.Put("/v1/account/pronunciations", a.set, tag, web.Summary("Set the pronunciation of a word"),
+		web.Put("/v1/account/pronunciations", a.set, web.FreeChange(), tag, web.Summary("Set the pronunciation of a word"),
 			web.Description("Adds a word or phrase to the list, or changes its entry for this language. A "+
 				"repetition has no effect. From the reply on, every synthesis of the account uses it."),
 			web.Returns[Entry](web.Sends("x-recital-position")), web.Refuses(403)),

@@ -117,11 +117,16 @@ func (a *API) fail(call *web.Call, provider, redirect string, err error) web.Rep
 	return leave(signin.WithReason(redirect, a.failed(call, provider, err)))
 }
 
-// failed records that a sign-in has failed, and returns the reason.
+// failed records that a sign-in has failed, and returns the reason. Strangers can make sign-ins fail, so that only
+// failures of the service and of the provider are warnings.
 func (a *API) failed(call *web.Call, provider string, err error) signin.Reason {
 	reason := signin.ReasonOf(err)
 	a.Failed(provider, reason)
-	a.Logger.WarnContext(call, "a sign-in failed", "provider", provider, "reason", reason, "request_id", call.RequestID,
+	level := slog.LevelInfo
+	if reason == signin.ServerError || reason == signin.Unavailable {
+		level = slog.LevelWarn
+	}
+	a.Logger.Log(call, level, "a sign-in failed", "provider", provider, "reason", reason, "request_id", call.RequestID,
 		"error", err)
 	return reason
 }

@@ -37,7 +37,7 @@ const (
 func (c *Creator) Routes() []web.Route {
 	return []web.Route{
 		web.Post("/v1/ai/voice", c.handler(), web.Uploads(c.MaxUpload), web.Before(c.room), web.MaxBody(maxFields),
-			web.Timeout(createTimeout),
+			web.Timeout(createTimeout), web.FreeChange(),
 			web.ReadModels(readmodel.Voices, readmodel.Account), web.Tag("Voices"), web.Summary("A voice made from recordings"),
 			web.Description(description),
 			web.Returns[shown.Voice](web.Sends("x-recital-position"), web.MaySend("x-recital-stale")),

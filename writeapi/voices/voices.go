@@ -33,7 +33,7 @@ func (a *API) Routes() []web.Route {
 	sends := web.Sends("accept-ranges", "etag", "cache-control")
 	mp3 := []string{"audio/mpeg"}
 	return []web.Route{
-		web.Put("/v1/ai/voice/{id}", a.update, web.AnyContentType(), waits, tag,
+		web.Put("/v1/ai/voice/{id}", a.update, web.FreeChange(), web.AnyContentType(), waits, tag,
 			web.Summary("Change the description of a voice, or star it"),
 			web.Description("Only the fields in the body are changed. A system voice can only be starred: a request with "+
 				"`starred` succeeds, and ignores its other fields; one without returns 403."),
@@ -46,7 +46,7 @@ func (a *API) Routes() []web.Route {
 				"available to its owner and to clients with its `preview_url`."),
 			web.ReturnsMedia(mp3, sends), web.ReturnsMedia(mp3, web.Status(206), sends, web.Sends("content-range")),
 			web.ReturnsNothing(304, sends), web.Refuses(404, 409, 416)),
-		web.Post("/v1/ai/voice/{id}/preview/invalidate", a.invalidatePreview, waits, tag,
+		web.Post("/v1/ai/voice/{id}/preview/invalidate", a.invalidatePreview, web.FreeChange(), waits, tag,
 			web.Summary("Re-render the preview of a voice"),
 			web.Description("The stored preview is dropped, and rendered again."),
 			web.Returns[writeapi.SuccessResponse](), web.Refuses(403, 404)),

@@ -48,6 +48,28 @@ func TestAnAccountHasTheRateOfItsPlan(t *testing.T) {
 	})
 }
 
+func TestChangesThatCostNothingHaveABudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := limiter(t, rates.Limits{Accounts: map[string]int{"free": 50, "pro": 500}})
+		changes := func(id, plan string) func() bool { return func() bool { return l.FreeChange(id, plan) } }
+		require.Equal(t, 1000, permitted(changes("a", "free")))
+		require.Equal(t, 1000, permitted(changes("b", "free")))
+		require.True(t, l.Account("a", "free"), "its other requests are permitted")
+		time.Sleep(time.Minute)
+		require.Equal(t, 6, permitted(changes("a", "free")))
+		accounts, _ := l.Over()
+		require.EqualValues(t, 3, accounts)
+
+		// a free account cannot change anything more often than 9,640 times a day
+		for range 24 * 60 {
+			time.Sleep(time.Minute)
+			require.LessOrEqual(t, permitted(changes("a", "free")), 6)
+		}
+		require.Equal(t, 10_000, permitted(changes("c", "enterprise")), "without a rate there is no budget")
+		require.Equal(t, 10_000, permitted(func() bool { return (*rates.Limiter)(nil).FreeChange("a", "free") }))
+	})
+}
+
 func TestASessionWaitsForItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := limiter(t, rates.Limits{Accounts: map[string]int{"free": 5}})

@@ -239,14 +239,20 @@ func shortened(subject string) string {
 type Rates interface {
 	// Account counts a request of an account, and reports whether its rate permits it.
 	Account(id, plan string) bool
+	// FreeChange counts a change that costs an account nothing, and reports whether its budget permits it.
+	FreeChange(id, plan string) bool
 	// Address counts a request of an address, and reports whether its rate permits it.
 	Address(netip.Addr) bool
 	// Failure counts a wrong credential from an address, and reports whether its rate permits it.
 	Failure(netip.Addr) bool
 }
 
-// ratePause is the time until a client over its rate may retry: all rates are at least one per second.
-const ratePause = time.Second
+// ratePause is the time until a client over its rate may retry: all rates are at least one per second. freeChangePause
+// is the time in which a free account's budget of changes grows by one.
+const (
+	ratePause       = time.Second
+	freeChangePause = 10 * time.Second
+)
 
 // limitRate counts a request of a known caller that may append. Its events stay for ever, even if the client
 // disconnects immediately. A client that has already disconnected does not append.
@@ -267,6 +273,9 @@ func (s *Server) limitRate(v *visit) error {
 	}
 	if v.Principal.Account != "" && !s.cfg.Rates.Account(v.Principal.Account, v.Principal.Plan) {
 		return TooManyRequests("Too many requests of this account", ratePause)
+	}
+	if v.Route.FreeChange && !s.cfg.Rates.FreeChange(v.Principal.Account, v.Principal.Plan) {
+		return TooManyRequests("Too many changes of this account", freeChangePause)
 	}
 	return nil
 }

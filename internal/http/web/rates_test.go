@@ -62,10 +62,26 @@ func TestOnlyAppendingRequestsCountForTheRates(t *testing.T) {
 	require.Equal(t, 401, s.ask("POST", "/write", "", "X-API-Key", "wrong").StatusCode)
 }
 
+func TestFreeChangesHaveABudgetOfTheirOwn(t *testing.T) {
+	limiter := perAccount(t, 1)
+	for limiter.FreeChange("acc-1", "") {
+	}
+	s := start(t, web.Config{Rates: limiter, Routes: []web.Route{
+		web.Put("/name", ok, web.FreeChange()), web.Delete("/name", ok),
+	}})
+	got := s.ask("PUT", "/name", "", "X-API-Key", goodKey)
+	require.Equal(t, 429, got.StatusCode)
+	require.Equal(t, "10", got.Header.Get("Retry-After"))
+	require.Contains(t, got.body, "Too many changes of this account")
+	require.Equal(t, 200, s.ask("DELETE", "/name", "", "X-API-Key", goodKey).StatusCode, "what ends a thing")
+}
+
 // noAddress is a limiter that refuses all addresses.
 type noAddress struct{ asked atomic.Pointer[netip.Addr] }
 
 func (*noAddress) Account(string, string) bool { return true }
+
+func (*noAddress) FreeChange(string, string) bool { return true }
 
 func (*noAddress) Failure(netip.Addr) bool { return true }
 

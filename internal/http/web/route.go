@@ -40,6 +40,7 @@ type Route struct {
 	Forms          bool // multipart and urlencoded bodies are accepted in addition to JSON
 	WhileDraining  bool // also answered while the server drains, and on connections beyond the limit
 	Appends        bool // may append to the log: it counts toward the rates of accounts and addresses
+	FreeChange     bool // costs its account nothing: it counts toward the budget of such changes
 	// Changes something: HEAD is refused, and a browser's session admits only pages of the service and of allowed origins.
 	ChangesState bool
 	Navigable    bool // with ChangesState, a session also admits navigation, which proves the user's intent
@@ -176,6 +177,10 @@ func Navigable() Option { return func(r *Route) { r.Navigable = true } }
 
 // AppendsNothing marks a row with a method other than GET that never appends to the log.
 func AppendsNothing() Option { return func(r *Route) { r.Appends = false } }
+
+// FreeChange marks a row that appends at no cost to its account, as often as it is asked for. It is not for what ends a
+// thing, such as the revocation of a key: that must never be refused, and happens once for each thing.
+func FreeChange() Option { return func(r *Route) { r.FreeChange = true } }
 
 // Signed marks a row that identifies its callers by a signature of the body. Only they can append, and a rate would
 // delay their notices.

@@ -274,9 +274,12 @@ type Event struct {
 
 // Notice verifies a notice that claims to come from the provider, and returns its event.
 type Notice interface {
-	// Verify returns the event of a request's raw body, or ErrForged.
+	// Verify returns the event of a request's raw body. Errors: ErrForged, ErrMalformed.
 	Verify(body []byte, signature string, now time.Time) (Event, error)
 }
 
 // ErrForged means that a notice was not sent by the provider, or is too old.
 var ErrForged = errors.New("the notice is not signed by the payment provider")
+
+// ErrMalformed means that a notice is signed by the provider, and does not contain an event.
+var ErrMalformed = errors.New("the notice is signed, but does not contain an event of the payment provider")

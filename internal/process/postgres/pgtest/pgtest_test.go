@@ -39,6 +39,15 @@ func TestEachTestHasADatabaseOfItsOwn(t *testing.T) {
 	require.Nil(t, there)
 }
 
+// A test may kill a server, so that what it has outside of its folder would stay for good.
+func TestAServerHasNoSharedMemoryOutsideOfItsFolder(t *testing.T) {
+	var pid int
+	require.NoError(t, pgtest.New(t).QueryRow(t.Context(), "select pg_backend_pid()").Scan(&pid))
+	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+	require.NoError(t, err)
+	require.NotContains(t, string(maps), "/dev/shm/PostgreSQL.")
+}
+
 func TestADatabaseIsMigratedUnlessItIsEmpty(t *testing.T) {
 	migrated := "select exists (select from pg_tables where tablename = 'goose_db_version')"
 	var is bool

@@ -19,6 +19,10 @@ import (
 // templateDatabase is recitald's database, so that recitald can use a copy of the cluster, too.
 const templateDatabase = postgres.Database
 
+// templateSettings are appended to the configuration of the template. Shared memory in the cluster's folder is removed
+// with it, while segments in /dev/shm would outlive a server that a test kills.
+const templateSettings = "dynamic_shared_memory_type = mmap"
+
 const templateAge = 24 * time.Hour // older templates of other migrations are removed
 
 // workshop has the folder and the binaries for creating test clusters.
@@ -133,6 +137,9 @@ func buildTemplate(
 	if err := binaries.Init(ctx, account, data); err != nil {
 		return err
 	}
+	if err := configure(data); err != nil {
+		return err
+	}
 	server, err := launch(ctx, binaries, account, data, runFolder(home))
 	if err != nil {
 		return err
@@ -142,6 +149,15 @@ func buildTemplate(
 		return err
 	}
 	return server.keep(ctx, template)
+}
+
+func configure(data string) error {
+	file, err := os.OpenFile(filepath.Join(data, "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(file, templateSettings)
+	return errors.Join(err, file.Close())
 }
 
 func migrate(ctx context.Context, server *server) error {
@@ -178,7 +194,7 @@ func flock(file *os.File, how int) error {
 // templateName returns a name that depends on everything that the template depends on.
 func templateName(binaries postgres.Installation) (string, error) {
 	hash := sha256.New()
-	fmt.Fprintln(hash, binaries, templateDatabase)
+	fmt.Fprintln(hash, binaries, templateDatabase, templateSettings)
 	err := fs.WalkDir(migrations.Files, ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err

@@ -205,9 +205,7 @@ type notice struct {
 	Created int64  `json:"created"`
 	Data    struct {
 		Object json.RawMessage `json:"object"`
-		Before struct {
-			Customer reference `json:"customer"`
-		} `json:"previous_attributes"`
+		Before json.RawMessage `json:"previous_attributes"`
 	} `json:"data"`
 }
 
@@ -215,12 +213,13 @@ type notice struct {
 func noticed(body []byte, signed time.Time) (payments.Event, error) {
 	var n notice
 	if json.Unmarshal(body, &n) != nil || n.Object != "event" || n.ID == "" || n.Type == "" {
-		return payments.Event{}, payments.ErrForged
+		return payments.Event{}, payments.ErrMalformed
 	}
+	_, before := objectOf(n.Data.Before, "")
 	e := payments.Event{
 		ID: n.ID, Type: n.Type, CreatedAt: at(n.Created), OtherVersion: train(n.Version) != train(stripe.APIVersion),
 	}
-	e.Object, e.Customer = objectOf(n.Data.Object, string(n.Data.Before.Customer))
+	e.Object, e.Customer = objectOf(n.Data.Object, before)
 	if n.Created < earliest || n.Created > signed.Add(webhook.DefaultTolerance).Unix() {
 		e.CreatedAt = signed.UTC()
 	}
