@@ -121,19 +121,19 @@ func (r *Reply) begin(ctx context.Context) error {
 	r.stream = r.synthesiser.Speaker.Speak(ctx, request)
 	r.synthesis.billed = r.stream.Characters()
 
-	var begin errgroup.Group
+	begin, refused := errgroup.WithContext(ctx) // ends with the first error: a text is not measured in vain
 	begin.Go(func() (err error) {
 		r.reservation, err = r.synthesiser.Ledger.Reserve(ctx, r.synthesis.Account, r.synthesis.characters(),
 			r.synthesis.Origin)
 		return err
 	})
 	begin.Go(func() (err error) {
-		r.encoder, err = r.synthesiser.Encoders.Open(ctx, r.synthesis.Audio, r.stream.SampleRate())
+		r.encoder, err = r.synthesiser.Encoders.Open(refused, r.synthesis.Audio, r.stream.SampleRate())
 		return err
 	})
-	begin.Go(func() error { return r.stream.Admitted(ctx) })
+	begin.Go(func() error { return r.stream.Admitted(refused) })
 	begin.Go(func() (err error) {
-		r.warning, err = r.stream.Warning(ctx)
+		r.warning, err = r.stream.Warning(refused)
 		if other := speech.StandIn(r.synthesis.Save.Language); other != "" {
 			r.warning = strings.TrimPrefix(r.warning+"; "+other, "; ")
 		}

@@ -296,7 +296,8 @@ func (s *script) takeFlush() *int64 {
 // flushes reports whether a flush ends the text in the segmenter and the first passage.
 func (s *script) flushes() bool { return len(s.passages) > 0 && s.passages[0].flushed }
 
-// cut moves text, up to the next flush or the end, into segments.
+// cut moves text, up to the next flush or the end, into segments. It stops when they exceed a unit, because the account
+// may not have the characters for the rest.
 func (s *script) cut() {
 	if len(s.passages) > 0 {
 		s.segmenter.Add(string(s.passages[0].text))
@@ -306,9 +307,14 @@ func (s *script) cut() {
 	if s.flushes() || s.end != markNone {
 		next = s.segmenter.Flush
 	}
-	for segment, ok := next(); ok; segment, ok = next() {
+	for characters := (unit{parts: s.ready}).characters(); characters <= maxUnit; {
+		segment, ok := next()
+		if !ok {
+			return
+		}
 		s.ready = append(s.ready, part{speech.Part{Segment: segment, First: !s.later}, s.languageOf(segment)})
 		s.later = true
+		characters += int64(segment.Characters)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -502,6 +503,23 @@ func TestASessionWithoutCharactersIsRefused(t *testing.T) {
 	require.EqualValues(t, 20, s.totalOf(id))
 	commandstest.Settle(t, s.Synthesiser.Ledger, held, 0)
 	s.requireIdle(id)
+}
+
+// A message may have 256 KiB, of which an account without characters should not have all cut into segments.
+func TestTheWorkForARefusedTextDoesNotGrowWithIt(t *testing.T) {
+	s := newStudio(t)
+	id := s.Open("free")
+	commandstest.Reserve(t, s.Synthesiser.Ledger, id, commandstest.FreeLimit)
+	refuse := func(characters int) (bytes uint64) {
+		var before, after runtime.MemStats
+		talk := s.converse(id, audio.MP3, false, &audience{})
+		runtime.ReadMemStats(&before)
+		talk.say(t, strings.Repeat("Hello again, my friend. ", characters/24))
+		require.Equal(t, domain.PaymentRequired, domain.CodeOf(<-talk.done))
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	require.Less(t, refuse(240_000), 4*refuse(12_000))
 }
 
 func TestADrainFinishesWhatWasFlushed(t *testing.T) {

@@ -362,6 +362,29 @@ func TestWhatDoesNotFitIsRefusedAtOnce(t *testing.T) {
 	s.requireIdle(id)
 }
 
+// stuck is an engine that never says anything.
+type stuck struct{ speech.Engine }
+
+func (stuck) Speak(ctx context.Context, _ speech.Job) (speech.Utterance, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// A text with a length is measured as a whole, which takes seconds of processor time.
+func TestATextThatDoesNotFitIsNotMeasured(t *testing.T) {
+	s := newStudio(t)
+	s.Speaker = speech.NewSpeaker(stuck{s.engines})
+	id := s.Open("free")
+	commandstest.Reserve(t, s.Synthesiser.Ledger, id, commandstest.FreeLimit)
+	fitted := order(id, story, audio.MP3)
+	fitted.Length = 60
+	ctx, cancel := context.WithTimeout(t.Context(), commandstest.Patience)
+	defer cancel()
+	_, err := s.Begin(ctx, fitted)
+	require.Equal(t, domain.PaymentRequired, domain.CodeOf(err))
+	require.NoError(t, ctx.Err(), "the refusal waited for the measurement")
+}
+
 func TestAClientThatGoesBeforeTheFirstByte(t *testing.T) {
 	s := newStudio(t)
 	id := s.Open("free")

@@ -254,13 +254,17 @@ func TestABackupRefusesForeignAndDamagedData(t *testing.T) {
 	require.ErrorIs(t, err, backup.ErrListCut)
 	_, err = begin().Listed(strings.NewReader(`{"address":"../../etc/passwd","size":1}` + "\n" + `{"blobs":1}`))
 	require.ErrorIs(t, err, blobs.ErrAddress)
-	// a folder with other files
-	other := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(other, "letters"), nil, 0o600))
-	_, err = backup.Open(other)
-	require.ErrorContains(t, err, "not a backup")
-	_, _, err = backup.OpenToRead(other)
-	require.ErrorIs(t, err, backup.ErrNone)
+	// a folder with other files, and the data folder of a stopped recitald
+	for _, files := range [][]string{{"letters"}, {"format.json", "lock"}} {
+		other := t.TempDir()
+		for _, name := range files {
+			require.NoError(t, os.WriteFile(filepath.Join(other, name), nil, 0o600))
+		}
+		_, err = backup.Open(other)
+		require.ErrorContains(t, err, "not a backup")
+		_, _, err = backup.OpenToRead(other)
+		require.ErrorIs(t, err, backup.ErrNone)
+	}
 }
 
 // A backup of an unreleased build, which has a number as its format, is not changed.

@@ -16,6 +16,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -66,16 +67,17 @@ func checkOurs(dir string) error {
 	if err != nil {
 		return fmt.Errorf("opening the folder of the backup: %w", err)
 	}
-	for _, entry := range entries {
-		if entry.Name() == lockName {
-			return nil
-		}
+	has := func(name string) bool {
+		return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name })
 	}
-	if len(entries) > 0 {
-		return fmt.Errorf("%s holds something that is not a backup; give an empty folder, or that of an earlier backup", dir)
+	if len(entries) == 0 || has(lockName) && !has(dataFolderMark) {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("%s holds something that is not a backup; give an empty folder, or that of an earlier backup", dir)
 }
+
+// A data folder of recitald has a file named lock, too, and this one.
+const dataFolderMark = "format.json"
 
 const lockName = "lock"
 
