@@ -32,6 +32,7 @@ import (
 	"github.com/recital-tts/recital/domain/ledger"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/internal/app"
+	"github.com/recital-tts/recital/internal/events/feed"
 	"github.com/recital-tts/recital/internal/events/feed/feedtest"
 	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/events/todo/pglist"
@@ -66,6 +67,25 @@ func finds(t *testing.T, check health.Check) []health.Problem {
 	}
 	require.False(t, check.Raises(alert.Condition{Source: "another", Subject: "another", Reason: "another"}))
 	return finding.Problems
+}
+
+// Operators who rebuild and promote leave a generation behind each time, which is fed like the live one.
+func TestGenerationsThatNobodyNeedsAreFound(t *testing.T) {
+	model := app.ReadModels()[0]
+	generation := func(number int, live bool, state feed.GenerationState) feed.Generation {
+		return feed.Generation{Name: model.Name, Version: model.Version, Number: number, Live: live, State: state}
+	}
+	all := []feed.Generation{
+		generation(1, false, feed.GenerationCurrent), generation(2, true, feed.GenerationCurrent),
+		generation(3, false, feed.GenerationBuilding),
+	}
+	require.Equal(t, health.OK, app.GenerationsFinding(all, time.Minute).State, "one may be rolled back to")
+
+	all[2].State = feed.GenerationCurrent
+
+	found := app.GenerationsFinding(all, time.Minute)
+	require.Equal(t, health.Warning, found.State)
+	require.Contains(t, found.Advice, "recitalctl projections retire")
 }
 
 func TestADiskThatIsNearlyFullIsFound(t *testing.T) {

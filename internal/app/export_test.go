@@ -8,6 +8,7 @@ import (
 	"github.com/recital-tts/recital/commands/accounts"
 	"github.com/recital-tts/recital/commands/sessions"
 	"github.com/recital-tts/recital/domain/alert"
+	"github.com/recital-tts/recital/internal/events/feed"
 	"github.com/recital-tts/recital/internal/events/todo/pglist"
 	"github.com/recital-tts/recital/internal/http/rates"
 	"github.com/recital-tts/recital/internal/http/web"
@@ -26,6 +27,11 @@ func (a *App) AdminRoutes() []web.Route { return a.service.admin }
 
 // Rates returns the rates that the configuration sets.
 func (c Config) Rates() (rates.Limits, error) { return c.rates() }
+
+// GenerationsFinding returns what the check of the read models finds in generations.
+func GenerationsFinding(generations []feed.Generation, limit time.Duration) health.Finding {
+	return ofGenerations(generations, ReadModels(), limit)
+}
 
 // Payments returns the gateway to the payment provider.
 func (a *App) Payments() payments.Gateway { return a.payments }

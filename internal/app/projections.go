@@ -91,8 +91,13 @@ func (a *App) lacksReadModels() (names []string) {
 	return names
 }
 
+// spareGenerations is the number of generations that an operator may keep to roll back to. Each costs as much work and
+// space as the live one.
+const spareGenerations = 1
+
 func ofGenerations(generations []feed.Generation, own []feed.Projection, limit time.Duration) health.Finding {
-	var stopped, behind []string
+	var stopped, behind, surplus []string
+	spare := map[string]int{} // by read model
 	f := health.Sound("%d generations", len(generations))
 	for _, g := range generations {
 		name := fmt.Sprintf("%s version %d generation %d", g.Name, g.Version, g.Number)
@@ -101,6 +106,11 @@ func ofGenerations(generations []feed.Generation, own []feed.Projection, limit t
 			stopped = append(stopped, name)
 		} else if g.Live && g.Lag > limit {
 			behind = append(behind, name+" by "+g.Lag.Round(time.Second).String())
+		}
+		if isOwn && !g.Live && g.State == feed.GenerationCurrent {
+			if spare[g.Name]++; spare[g.Name] > spareGenerations {
+				surplus = append(surplus, name)
+			}
 		}
 		if g.Live && isOwn && g.Lag > limit {
 			f.Problems = append(f.Problems, health.Problem{
@@ -119,6 +129,9 @@ func ofGenerations(generations []feed.Generation, own []feed.Projection, limit t
 	case len(behind) > 0:
 		f.Found = "behind: " + strings.Join(behind, ", ")
 		return f.But(health.Fault, "see to the load of Postgres; recitalctl projections list shows whether they catch up")
+	case len(surplus) > 0:
+		f.Found = "not live, and still fed: " + strings.Join(surplus, ", ")
+		return f.But(health.Warning, "recitalctl projections retire drops those that nobody will roll back to")
 	}
 	return f
 }
