@@ -9,8 +9,12 @@ import (
 type Fit struct {
 	// Likeness is the ratio of the mean distance along the path to the mean distance along the path to a shuffled
 	// rendering, which has the same sounds: 1 is chance.
-	Likeness     float64
-	Distance     float64 // the mean distance along the path
+	Likeness float64
+	Distance float64 // the mean distance along the path
+	// Explained is the share of the recording's variance that a linear map of the rendering explains in parts that the
+	// map was not fitted to (cross-validation). A voice and a microphone differ from the engine in much the same way
+	// everywhere, if the sounds that are compared are the same.
+	Explained    float64
 	Speech, Text float64 // seconds of speech in the recording, and in the rendering
 }
 
@@ -18,10 +22,8 @@ const (
 	pieces = 5 // that a rendering is shuffled in
 	orders = 5 // compared
 
-	unlike      = 0.965 // the score from which a recording is of another text
-	unlikeDrawn = 0.945 // the same, of a recording with more speech than the slowest rendering
-	drawn       = 1.07  // times the speech of the rendering
-	leastSpeech = 2.0   // seconds of speech below which chance explains everything
+	leastSpeech = 2.0 // seconds of speech below which chance explains everything
+	explaining  = 0.6 // of the score by the explained share
 
 	far   = 7.5  // the distance that few recordings have from their own text
 	slope = 0.04 // of the score by distance
@@ -39,22 +41,32 @@ func (e *OtherTextError) Error() string {
 
 // Verify returns an *OtherTextError if the recording does not sound like the text.
 func (f Fit) Verify() error {
-	limit := unlike
-	if f.Speech > drawn*f.Text {
-		limit = unlikeDrawn
-	}
-	if min(f.Speech, f.Text) < leastSpeech || f.score() < limit {
+	if speech := min(f.Speech, f.Text); speech < leastSpeech || f.score() < limit(speech) {
 		return nil
 	}
 	return &OtherTextError{f}
 }
 
-// score returns the likeness, changed by the distance.
-func (f Fit) score() float64 { return f.Likeness + max(slope*(f.Distance-far), -most) }
+// limit returns the score from which a recording with some seconds of speech is of another text. The more speech there
+// is, the less the scores of own texts vary. docs/internals/speech.md has the recordings that it was set with.
+func limit(speech float64) float64 {
+	switch {
+	case speech < 3:
+		return 0.95
+	case speech < 10:
+		return 0.925
+	}
+	return 0.87
+}
+
+// score returns the likeness, changed by the distance, and lowered by the explained share.
+func (f Fit) score() float64 {
+	return f.Likeness + max(slope*(f.Distance-far), -most) - explaining*max(f.Explained, 0)
+}
 
 // fitOf compares two sounds, coarsely if they are long.
 func fitOf(a, b features, found path) Fit {
-	fit := Fit{Speech: a.spoken() * hop, Text: b.spoken() * hop}
+	fit := Fit{Speech: a.spoken() * hop, Text: b.spoken() * hop, Explained: explained(a, b, found)}
 	tries := orders
 	if long := max(a.frames(), b.frames()); long > wholeFrames {
 		group := min(1+long/wholeFrames, coarsening)

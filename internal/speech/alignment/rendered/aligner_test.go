@@ -1,6 +1,7 @@
 package rendered
 
 import (
+	"errors"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -160,6 +161,20 @@ func TestOtherTexts(t *testing.T) {
 		require.ErrorAs(t, err, &refused, name)
 		require.Contains(t, refused.Error(), "s of speech were found", name)
 	}
+
+	// each sentence is recognised, and most of the others are not taken for it
+	refusals := 0
+	for i, sound := range said {
+		for j, sentence := range sentences() {
+			_, err := AlignSound(t.Context(), engine, sound.Sound, sentence, "en-us")
+			if i == j {
+				require.NoError(t, err, "sentence %d", i)
+			} else if errors.As(err, new(*alignment.OtherTextError)) {
+				refusals++
+			}
+		}
+	}
+	require.GreaterOrEqual(t, refusals, 10, "of 12")
 
 	_, err := AlignSound(t.Context(), engine, noise, text(), "en-us")
 	require.ErrorIs(t, err, alignment.ErrNoSpeech)
