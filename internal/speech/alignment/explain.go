@@ -9,6 +9,7 @@ const (
 	blocks  = 12    // of frames, which are dealt to the folds in turn: neighbouring frames are alike
 	ridge   = 100.0 // the penalty of the map's weights
 	fewest  = 50    // frames that a map is fitted to
+	enough  = 20000 // the same; of longer recordings, frames are left out evenly
 )
 
 // explained returns the share of the variance of a that ridge regression on b explains along a path, by
@@ -75,9 +76,9 @@ func squares(m *mat.Dense) float64 {
 // pair is a frame of each sound.
 type pair struct{ a, b int }
 
-// spoken returns the pairs of frames along a path in which both sounds have speech.
+// spoken returns the pairs of frames along a path in which both sounds have speech, or an even share of them.
 func (p path) spoken(a, b features) (pairs []pair) {
-	for j := range p.first {
+	for j := 0; j < len(p.first); j += 1 + len(p.first)/enough {
 		for i := p.first[j]; i <= p.last[j] && !b.silent[j]; i++ {
 			if !a.silent[i] {
 				pairs = append(pairs, pair{i, j})
