@@ -3,6 +3,7 @@ package esdb
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 
@@ -67,17 +68,22 @@ func (b *batch) receive() {
 
 // end fails the waiting appends and all later ones. Their outcome is unknown.
 func (b *batch) end(err error) {
-	if errors.Is(err, io.EOF) {
-		err = status.Error(codes.Unavailable, "the event store has ended the call")
-	}
 	_ = b.conn.Close()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.ended = err
+	b.ended = broken(err)
 	for _, answer := range b.waiting {
 		close(answer)
 	}
 	b.waiting = nil
+}
+
+// broken returns the error of a call that has ended.
+func broken(err error) error {
+	if errors.Is(err, io.EOF) {
+		return status.Error(codes.Unavailable, "the event store has ended the call")
+	}
+	return err
 }
 
 func (b *batch) append(
@@ -90,9 +96,9 @@ func (b *batch) append(
 	b.sending.Lock()
 	err = b.call.Send(batched(id, stream, expected, events))
 	b.sending.Unlock()
-	if err != nil && !errors.Is(err, io.EOF) { // receive returns why the call has ended
+	if err != nil { // EOF means that the call has ended
 		b.forget(id)
-		return eventlog.Appended{}, err
+		return eventlog.Appended{}, fmt.Errorf("%w: %w", errUnsent, broken(err))
 	}
 	select {
 	case response, ok := <-answer:
@@ -110,7 +116,7 @@ func (b *batch) begin() (id int64, answer <-chan *streams.BatchAppendResp, err e
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.ended != nil {
-		return 0, nil, b.ended
+		return 0, nil, fmt.Errorf("%w: %w", errUnsent, b.ended)
 	}
 	b.last++
 	c := make(chan *streams.BatchAppendResp, 1)

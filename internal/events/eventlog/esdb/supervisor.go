@@ -91,7 +91,10 @@ func (s *supervisor) dial(d *dialling) {
 	d.conn, d.err = conn, err
 	close(d.done)
 	if conn != nil && conn.batch != nil {
-		s.running.Go(conn.batch.receive)
+		s.running.Go(func() {
+			conn.batch.receive()
+			conn.retire()
+		})
 	}
 	late := s.closed && conn != nil
 	s.report(err)
