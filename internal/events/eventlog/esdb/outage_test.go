@@ -121,6 +121,26 @@ func TestAnOutageIsTwoLinesOfTheLog(t *testing.T) {
 	require.Equal(t, 1, said.count("state=closed"))
 }
 
+// An append that begins after the log has gone cannot have been written, so it is refused when the outage has lasted for
+// its patience, however long the caller would wait.
+func TestAnAppendAfterTheLogHasGoneIsRefused(t *testing.T) {
+	node := startRestartable(t)
+	log := open(t, esdb.Config{Socket: nodetest.Socket(node.dir), Patience: 50 * time.Millisecond,
+		BreakerPause: 10 * time.Millisecond, MaxBackOff: 20 * time.Millisecond})
+	_, err := log.Append(within(t, patience), "s", eventlog.NoStream, event("x"))
+	require.NoError(t, err)
+	for range 20 {
+		node.down()
+		ctx := within(t, patience)
+		_, err = log.Append(ctx, "s", 0, event("y"))
+		require.ErrorIs(t, err, eventlog.ErrUnavailable)
+		require.NoError(t, ctx.Err())
+		node.up()
+		_, err = log.Head(within(t, patience))
+		require.NoError(t, err)
+	}
+}
+
 // assertEventually polls without failing a test, for goroutines that are not the test's own.
 func assertEventually(ctx context.Context, condition func() bool) bool {
 	tick := time.NewTicker(time.Millisecond)
