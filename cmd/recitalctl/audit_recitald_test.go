@@ -28,7 +28,8 @@ func checkAudit(t *testing.T, public, dataDir string, environment []string) {
 	})
 	t.Run("all pages are read, in each format", func(t *testing.T) {
 		longtest.Only(t)
-		const renames = maxAuditPage + 20
+		const renames = maxAuditPage + 20 // more than a free account may do at once
+		opened := opens(t, environment, "--plan", "indie")
 		rename(t, public, opened, renames)
 		lines := strings.Split(strings.TrimSpace(run("audit", "sessions", "--kind", "account-api-key-renamed", "--limit",
 			"0", "--format", "json").out), "\n")
