@@ -121,8 +121,8 @@ func TestAnOutageIsTwoLinesOfTheLog(t *testing.T) {
 	require.Equal(t, 1, said.count("state=closed"))
 }
 
-// An append that begins after the log has gone cannot have been written, so it is refused when the outage has lasted for
-// its patience, however long the caller would wait.
+// An append that begins after the log has gone cannot have been written, so it is refused when the outage has lasted
+// for its patience, however long the caller would wait.
 func TestAnAppendAfterTheLogHasGoneIsRefused(t *testing.T) {
 	node := startRestartable(t)
 	log := open(t, esdb.Config{Socket: nodetest.Socket(node.dir), Patience: 50 * time.Millisecond,
