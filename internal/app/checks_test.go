@@ -85,6 +85,8 @@ func TestGenerationsThatNobodyNeedsAreFound(t *testing.T) {
 
 	found := app.GenerationsFinding(all, time.Minute)
 	require.Equal(t, health.Warning, found.State)
+	require.Contains(t, found.Found, model.Name+" version 1 generation 1")
+	require.NotContains(t, found.Found, "generation 3", "the newest may be rolled back to")
 	require.Contains(t, found.Advice, "recitalctl projections retire")
 }
 

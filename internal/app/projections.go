@@ -91,13 +91,11 @@ func (a *App) lacksReadModels() (names []string) {
 	return names
 }
 
-// spareGenerations is the number of generations that an operator may keep to roll back to. Each costs as much work and
-// space as the live one.
-const spareGenerations = 1
-
+// ofGenerations also finds generations that are not live, but for one of each read model, to roll back to. Each costs as
+// much work and space as the live one.
 func ofGenerations(generations []feed.Generation, own []feed.Projection, limit time.Duration) health.Finding {
 	var stopped, behind, surplus []string
-	spare := map[string]int{} // by read model
+	spare := map[string]string{} // the newest generation that is not live, by read model
 	f := health.Sound("%d generations", len(generations))
 	for _, g := range generations {
 		name := fmt.Sprintf("%s version %d generation %d", g.Name, g.Version, g.Number)
@@ -108,9 +106,10 @@ func ofGenerations(generations []feed.Generation, own []feed.Projection, limit t
 			behind = append(behind, name+" by "+g.Lag.Round(time.Second).String())
 		}
 		if isOwn && !g.Live && g.State == feed.GenerationCurrent {
-			if spare[g.Name]++; spare[g.Name] > spareGenerations {
-				surplus = append(surplus, name)
+			if older := spare[g.Name]; older != "" { // the newest is the one to roll back to
+				surplus = append(surplus, older)
 			}
+			spare[g.Name] = name
 		}
 		if g.Live && isOwn && g.Lag > limit {
 			f.Problems = append(f.Problems, health.Problem{
