@@ -91,8 +91,8 @@ func (a *App) lacksReadModels() (names []string) {
 	return names
 }
 
-// ofGenerations also finds generations that are not live, but for one of each read model, to roll back to. Each costs as
-// much work and space as the live one.
+// ofGenerations also finds generations that are not live, but for one of each read model, to roll back to. Each costs
+// as much work and space as the live one.
 func ofGenerations(generations []feed.Generation, own []feed.Projection, limit time.Duration) health.Finding {
 	var stopped, behind, surplus []string
 	spare := map[string]string{} // the newest generation that is not live, by read model
