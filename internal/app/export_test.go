@@ -28,7 +28,7 @@ func (a *App) AdminRoutes() []web.Route { return a.service.admin }
 // Rates returns the rates that the configuration sets.
 func (c Config) Rates() (rates.Limits, error) { return c.rates() }
 
-// GenerationsFinding returns what the check of the read models finds in generations.
+// GenerationsFinding returns the finding of the check of the read models for the given generations.
 func GenerationsFinding(generations []feed.Generation, limit time.Duration) health.Finding {
 	return ofGenerations(generations, ReadModels(), limit)
 }

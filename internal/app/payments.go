@@ -240,8 +240,8 @@ func accountCheck(gateway *stripe.Gateway, endpoint string) health.Check {
 // send bad ones, so this alone raises no alert.
 const noticeWindow, badNotices = 10 * time.Minute, 5
 
-// noticesCheck returns the check that the payment provider's notices are not all refused. It raises its alert if the
-// last reconciliation found events whose notices did not arrive.
+// noticesCheck returns the check that the payment provider's notices are not all refused. It raises an alert only if
+// the last reconciliation found events without a notice.
 func noticesCheck(condition alert.Condition, reconcile time.Duration, notices *noticeCounter) health.Check {
 	recent, reconciled := health.Window{Length: noticeWindow}, health.Window{Length: reconcile + noticeWindow}
 	look := func(context.Context) health.Finding {

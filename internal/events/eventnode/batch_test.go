@@ -98,7 +98,7 @@ func TestBatchAppend(t *testing.T) {
 	}
 }
 
-// An append may have several messages, of which only the first has options, between those of other appends.
+// The messages of an append may be interleaved with those of others. Only the first of them has options.
 func TestBatchAppendInParts(t *testing.T) {
 	socket := nodetest.Start(t)
 	call := openBatch(t, socket)

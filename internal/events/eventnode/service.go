@@ -232,7 +232,7 @@ func (n *Node) finish(ctx context.Context, call string, err error) error {
 	return n.status(call, err).Err()
 }
 
-// status returns what the client is told of an error.
+// status returns the status that the client gets for an error.
 func (n *Node) status(call string, err error) *status.Status {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return status.FromContextError(err)

@@ -60,8 +60,8 @@ func (l *Limiter) Account(id, plan string) bool {
 	return false
 }
 
-// FreeChange counts a change that costs an account nothing, and reports whether its budget permits it. An account whose
-// rate has no limit has no budget.
+// FreeChange counts a change that costs an account nothing, and reports whether the account's budget permits it. The
+// budget is unlimited if the account's rate is.
 func (l *Limiter) FreeChange(id, plan string) bool {
 	if l == nil || l.limits.Accounts[plan] <= 0 {
 		return true

@@ -168,7 +168,7 @@ func explained(err error) error {
 // isSystem reports whether an event is one of the server's own, whose types start with "$".
 func isSystem(event eventlog.Recorded) bool { return strings.HasPrefix(event.Type, "$") }
 
-// The protocol's content types: that of JSON, and that of all other data.
+// The protocol's content types, of JSON and of all other data.
 const (
 	jsonContent   = "application/json"
 	binaryContent = "application/octet-stream"

@@ -39,7 +39,7 @@ func TestEachTestHasADatabaseOfItsOwn(t *testing.T) {
 	require.Nil(t, there)
 }
 
-// A test may kill a server, so that what it has outside of its folder would stay for good.
+// A server that a test kills removes nothing, so anything outside its folder would remain.
 func TestAServerHasNoSharedMemoryOutsideOfItsFolder(t *testing.T) {
 	var pid int
 	require.NoError(t, pgtest.New(t).QueryRow(t.Context(), "select pg_backend_pid()").Scan(&pid))
