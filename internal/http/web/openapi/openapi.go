@@ -34,12 +34,19 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/internal/http/web/bind"
 )
+
+// wrap is the end of a line within a paragraph or an item of a list.
+var wrap = regexp.MustCompile(`([^\n])\n *([^\n\d])`)
+
+// unwrapped joins the lines of each paragraph, because Swagger UI would show their ends.
+func unwrapped(markdown string) string { return wrap.ReplaceAllString(markdown, "$1 $2") }
 
 // Info is the part of a description that does not follow from the routes.
 type Info struct {
@@ -62,7 +69,7 @@ func Write(info Info, routes []web.Route) ([]byte, error) {
 	doc := document{
 		OpenAPI: "3.1.0",
 		Info: object{
-			"title": info.Title, "version": info.Version, "description": info.Description,
+			"title": info.Title, "version": info.Version, "description": unwrapped(info.Description),
 			"license": object{"name": "Apache 2.0", "identifier": "Apache-2.0"},
 		},
 		Servers: []object{{"url": cmp.Or(strings.TrimRight(info.Server, "/"), "/")}},

@@ -335,3 +335,11 @@ func TestTheSameRoutesGiveTheSameBytes(t *testing.T) {
 		require.Equal(t, string(first), string(again))
 	}
 }
+
+// Swagger UI shows the end of each line of a description.
+func TestParagraphsOfDescriptionsAreSingleLines(t *testing.T) {
+	document := write(t, web.Get("/v1/song", answer[struct{}], web.Returns[song](),
+		web.Description("Two\nlines.\n\n1. An item\n   of two.\n2. Another.\n\nAn end.\n")))
+	require.Equal(t, "Two lines.\n\n1. An item of two.\n2. Another.\n\nAn end.\n",
+		at(t, document, "paths", "/v1/song", "get", "description"))
+}

@@ -28,9 +28,9 @@ func (w *writer) operation(r *web.Route) (*operation, error) {
 		return nil, err
 	}
 	op := &operation{
-		OperationID: id, Summary: r.Summary, Description: r.Description, Security: w.security(r), WebSocket: r.IsSocket(),
+		OperationID: id, Summary: r.Summary, Description: unwrapped(r.Description), Security: w.security(r),
 		Parameters: append(parametersOf(inputs), w.commonParameters(r)...), RequestBody: w.bodyOf(r, id, inputs),
-		Responses: map[string]*response{},
+		Responses: map[string]*response{}, WebSocket: r.IsSocket(),
 	}
 	if r.Tag != "" {
 		op.Tags = []string{r.Tag}

@@ -30,7 +30,7 @@ func WriteSockets(info Info, routes []web.Route) ([]byte, error) {
 			return nil, fmt.Errorf("describing the socket %s: %w", r.Path, err)
 		}
 		channels[id] = object{
-			"address": r.Path, "summary": r.Summary, "description": r.Description, "messages": refs,
+			"address": r.Path, "summary": r.Summary, "description": unwrapped(r.Description), "messages": refs,
 			"bindings": object{"ws": object{"method": r.Method, "bindingVersion": "0.1.0"}},
 		}
 		operations["receive"+name] = traffic(id, "receive", "What clients send", r.Received)
