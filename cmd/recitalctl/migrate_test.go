@@ -86,8 +86,12 @@ func TestALogMovesToAnEventStore(t *testing.T) {
 	require.Equal(t, 1, got.code)
 	require.Contains(t, got.notes, "needs a recitald that is stopped")
 
-	// and the rest is copied after it is stopped
+	// and recitald does not start with the copy, which lacks the second account
 	require.NoError(t, a.Close())
+	_, err := app.Open(t.Context(), devConfig(dataDir, admin, connection(store)), io.Discard)
+	require.ErrorContains(t, err, "complete it with recitalctl log migrate --offline")
+
+	// and the rest is copied after it is stopped
 	got = succeeds(t, environment, "log", "migrate", "--offline")
 	require.Contains(t, got.notes, "Set RECITAL_EVENTSTORE")
 	before := offlineLog(t, dataDir)
@@ -98,7 +102,7 @@ func TestALogMovesToAnEventStore(t *testing.T) {
 	require.Contains(t, moved[len(before)], `\"epoch\":2,`)
 
 	// and it no longer starts with the embedded node
-	_, err := app.Open(t.Context(), devConfig(dataDir, admin, ""), io.Discard)
+	_, err = app.Open(t.Context(), devConfig(dataDir, admin, ""), io.Discard)
 	require.ErrorIs(t, err, eventnode.ErrSealed)
 	require.ErrorContains(t, err, "--eventnode-unseal")
 

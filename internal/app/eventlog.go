@@ -61,7 +61,7 @@ func (a *App) openLog(ctx context.Context) error {
 }
 
 func (a *App) openNode(config *esdb.Config) error {
-	folder := a.folder.Path("eventnode")
+	folder := a.folder.Path(nodeFolder)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
@@ -163,6 +163,8 @@ func (a *App) appended(took time.Duration, events int, err error) {
 }
 
 const (
+	nodeFolder = "eventnode" // in the data folder
+
 	seenName  = "seen.json" // in the data folder
 	seenEvery = 10 * time.Second
 	// seenPause is the time that a node of an event store may lag behind the others.
@@ -175,6 +177,7 @@ type mark struct {
 	Position eventlog.Position `json:"position"`
 	Head     audit.Head        `json:"head"` // the last signed head; zero before the first
 	At       time.Time         `json:"at"`
+	Node     bool              `json:"node,omitempty"` // the log is that of the embedded node
 }
 
 // seen records the furthest position of the log that this instance has seen, and the loss if the log was put back. It
@@ -186,12 +189,18 @@ type seen struct {
 	missing  *alerts.Occasion // nil unless the log is an older copy
 }
 
-// compareWithFolder compares the log with the mark in the data folder.
+// compareWithFolder compares the log with the mark in the data folder. It refuses an unfinished copy of the embedded
+// node's log, which may lack its last events. The positions of read models mean other events there.
 func (a *App) compareWithFolder(ctx context.Context) error {
 	content, err := os.ReadFile(a.folder.Path(seenName))
 	var before mark
 	if err != nil || json.Unmarshal(content, &before) != nil { // there is no mark
 		return nil
+	}
+	if _, err := os.Stat(a.folder.Path(nodeFolder)); err == nil && before.Node && a.cfg.EventStore != "" &&
+		before.Log == a.identity {
+		return errors.New("the event store has an unfinished copy of the embedded node's log; " +
+			"complete it with recitalctl log migrate --offline")
 	}
 	return a.compare(ctx, before)
 }
@@ -303,7 +312,8 @@ func (a *App) noteSeen(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		*s = seen{noted: mark{Log: a.identity, Position: position, Head: unsigned, At: time.Now().UTC()}}
+		*s = seen{noted: mark{Log: a.identity, Position: position, Head: unsigned, At: time.Now().UTC(),
+			Node: a.cfg.EventStore == ""}}
 	}
 	return a.writeSeen(ctx)
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -264,6 +265,34 @@ func TestABackupRefusesForeignAndDamagedData(t *testing.T) {
 		require.ErrorContains(t, err, "not a backup")
 		_, _, err = backup.OpenToRead(other)
 		require.ErrorIs(t, err, backup.ErrNone)
+	}
+}
+
+// Opening a FIFO waits for a writer, and a device has no end.
+func TestACheckNamesWhatIsNotAFile(t *testing.T) {
+	for name, place := range map[string]func(path string) error{
+		"a FIFO":   func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"a device": func(path string) error { return os.Symlink("/dev/zero", path) },
+	} {
+		dir := t.TempDir()
+		m := newSource(2).back(t, dir, time.Now(), 0)
+		path := filepath.Join(dir, m.Log[0].File)
+		require.NoError(t, os.Remove(path))
+		require.NoError(t, place(path))
+		folder, m, err := backup.OpenToRead(dir)
+		require.NoError(t, err)
+		checked := make(chan error, 1)
+		go func() { checked <- folder.Check(t.Context(), m, func(int64) {}) }()
+		select {
+		case err = <-checked:
+			require.ErrorContains(t, err, m.Log[0].File, name)
+			for _, err = range folder.Events(m) {
+				require.Error(t, err, name)
+			}
+		case <-time.After(time.Minute):
+			require.FailNow(t, "the check hangs", name)
+		}
+		require.NoError(t, folder.Close())
 	}
 }
 

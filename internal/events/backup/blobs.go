@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
 	"slices"
 	"time"
 
@@ -184,7 +183,7 @@ var errOther = errors.New("the file has another size")
 
 // found describes a file with its final name, which is therefore complete.
 func (f *Folder) found(name string, size int64) (Part, error) {
-	file, err := os.Open(f.path(name))
+	file, err := f.openFile(name)
 	if err != nil {
 		return Part{}, err
 	}
@@ -235,7 +234,7 @@ func decodeLines(from io.Reader, yield func(Blob, error) bool) error {
 }
 
 // OpenBlob opens a blob of the backup.
-func (f *Folder) OpenBlob(blob Blob) (io.ReadCloser, error) { return os.Open(f.path(blob.part().File)) }
+func (f *Folder) OpenBlob(blob Blob) (io.ReadCloser, error) { return f.openFile(blob.part().File) }
 
 // maxNamed is the maximum number of damaged files that an error names.
 const maxNamed = 20

@@ -123,9 +123,26 @@ type unpacked struct {
 // Close implements io.Closer.
 func (u unpacked) Close() error { u.Decoder.Close(); return u.from.Close() }
 
+// openFile opens a file of the backup for reading. It refuses all others: opening a FIFO waits for its writer, and a
+// device may have no end.
+func (f *Folder) openFile(name string) (*os.File, error) {
+	file, err := os.OpenFile(f.path(name), os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("it is not a file with data")
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
 // unpack opens a compressed file. Its memory is bounded, because a backup may come from a stranger.
 func (f *Folder) unpack(name string) (io.ReadCloser, error) {
-	from, err := os.Open(f.path(name))
+	from, err := f.openFile(name)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +189,7 @@ func compare(r io.Reader, part Part) error {
 
 // check compares a file of the backup with its description. The error names the file.
 func (f *Folder) check(part Part) error {
-	from, err := os.Open(f.path(part.File))
+	from, err := f.openFile(part.File)
 	if errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("%s %w: it is missing", part.File, ErrDamaged)
 	}
