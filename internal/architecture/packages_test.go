@@ -1,5 +1,5 @@
-// Package architecture_test checks rules of the code as a whole: which packages may import which, and the form of
-// messages to clients.
+// Package architecture_test checks rules of the code as a whole: which packages may import which, the form of
+// messages to clients, and the container setup in deploy/compose.
 package architecture_test
 
 import (
