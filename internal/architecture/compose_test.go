@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	root    = "../.."                 // the folder of docker-compose.yml
+	root    = "../.." // the folder of docker-compose.yml
 	compose = root + "/deploy/compose"
 	data    = "./deploy/compose/data" // the data folders
 )
@@ -452,8 +452,7 @@ func TestTheImageHasThePackagesOfTheBuild(t *testing.T) {
 	build, runtime, found := strings.Cut(dockerfile, "\nFROM debian:bookworm-slim\n")
 	require.True(t, found)
 	installs := string(read(t, root+"/deploy/deps.sh"))
-	for _, need := range regexp.MustCompile(`(?m)^\s*need (\S+) `).FindAllStringSubmatch(installs,
-		-1) {
+	for _, need := range regexp.MustCompile(`(?m)^\s*need (\S+) `).FindAllStringSubmatch(installs, -1) {
 		switch need[1] {
 		case "chromium", "curl", "ffmpeg", "haproxy", "nodejs", "python3-venv", "sox": // of tests
 		case "npm", "python3-pip", "zstd": // of make voices
@@ -497,7 +496,7 @@ func TestSecretsAndDataStayOutOfGitAndOfTheImage(t *testing.T) {
 	for _, ignored := range []string{"/.env", "/.recital/"} {
 		assert.True(t, slices.Contains(lines(filepath.Join(root, ".gitignore")), ignored), ignored)
 	}
-	assert.Contains(t, lines(compose + "/.gitignore"), "/secrets/")
+	assert.Contains(t, lines(compose+"/.gitignore"), "/secrets/")
 	for _, ignored := range []string{".env", ".git", ".recital", "deploy"} {
 		assert.Contains(t, lines(filepath.Join(root, ".dockerignore")), ignored)
 	}
