@@ -11,6 +11,14 @@ func Only(t testing.TB) {
 	}
 }
 
+// Times returns how often a test repeats what chance decides: often in full, and less with -short.
+func Times(full, short int) int {
+	if testing.Short() {
+		return short
+	}
+	return full
+}
+
 // Sample returns the cases of a test, or with -short n of them: the first, the last, and others evenly between them.
 func Sample[T any](cases []T, n int) []T {
 	if !testing.Short() || n >= len(cases) {
