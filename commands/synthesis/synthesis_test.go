@@ -32,6 +32,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/speech/audio/codec"
 	"github.com/recital-tts/recital/internal/speech/enginetest"
+	"github.com/recital-tts/recital/internal/speech/worker"
 	"github.com/recital-tts/recital/internal/testing/proptest"
 )
 
@@ -67,9 +68,10 @@ func (m *models) Wait(ctx context.Context, position eventlog.Position, models ..
 type studio struct {
 	*commandstest.World
 	synthesis.Synthesiser
-	*processes
-	models *models
-	seen   int64 // settled characters that lastTotal has returned
+	engines *worker.Pool
+	codecs  *codec.Pool
+	models  *models
+	seen    int64 // settled characters that lastTotal has returned
 }
 
 func newStudio(t testing.TB) *studio { return newStudioIn(t, commandstest.New(t)) }
@@ -77,15 +79,14 @@ func newStudio(t testing.TB) *studio { return newStudioIn(t, commandstest.New(t)
 // newDoomedStudio returns a studio with processes of its own, which the test kills.
 func newDoomedStudio(t testing.TB) *studio {
 	t.Helper()
-	require.NoError(t, theProcesses.close())
-	t.Cleanup(func() { require.NoError(t, theProcesses.close()) })
+	processes.StartOwn(t)
 	return newStudio(t)
 }
 
 func newStudioIn(t testing.TB, w *commandstest.World) *studio {
 	t.Helper()
-	require.NoError(t, theProcesses.open())
-	s := &studio{World: w, processes: theProcesses, models: &models{}}
+	processes.Start(t)
+	s := &studio{World: w, engines: processes.Engines, codecs: processes.Codecs, models: &models{}}
 	s.Synthesiser = synthesis.Synthesiser{
 		Ledger: w.Ledger(), Voices: &enginetest.SystemVoices{}, Speaker: speech.NewSpeaker(s.engines),
 		Encoders: audio.NewEncoders(s.codecs), ReadModels: s.models,
