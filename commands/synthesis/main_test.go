@@ -7,14 +7,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/commands/synthesis"
-	"github.com/recital-tts/recital/internal/speech/worker/workertest"
-	"github.com/recital-tts/recital/internal/testing/bintest"
+	"github.com/recital-tts/recital/internal/speech/speechtest"
 )
 
-// speechworker is the real binary, built once by TestMain.
-var speechworker bintest.Program
+// processes are shared by the tests.
+var processes speechtest.Processes
 
-func TestMain(m *testing.M) { workertest.Main(m, &speechworker, nil) }
+func TestMain(m *testing.M) { speechtest.Main(m, &processes) }
 
 // heard returns the audio of a recording.
 func heard(t testing.TB, recording synthesis.Recording) string {

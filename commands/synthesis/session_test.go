@@ -555,7 +555,7 @@ func TestADrainFinishesWhatWasFlushed(t *testing.T) {
 }
 
 func TestEnginesThatAreKilledUnderASession(t *testing.T) {
-	s := newStudio(t)
+	s := newDoomedStudio(t)
 	id := s.Open("enterprise")
 	for _, times := range []bool{true, false} {
 		var once sync.Once
@@ -587,7 +587,7 @@ func lastTotal(s *studio, id string) int64 {
 }
 
 func TestACodecThatDiesEndsTheSession(t *testing.T) {
-	s := newStudio(t)
+	s := newDoomedStudio(t)
 	id := s.Open("free")
 	var once sync.Once
 	talk := s.converse(id, audio.MP3, false, &audience{onAudio: func(synthesis.Chunk) error {

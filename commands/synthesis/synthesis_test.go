@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,7 +33,6 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio/codec"
 	"github.com/recital-tts/recital/internal/speech/enginetest"
 	"github.com/recital-tts/recital/internal/speech/worker"
-	"github.com/recital-tts/recital/internal/speech/worker/workertest"
 	"github.com/recital-tts/recital/internal/testing/proptest"
 )
 
@@ -78,19 +76,20 @@ type studio struct {
 
 func newStudio(t testing.TB) *studio { return newStudioIn(t, commandstest.New(t)) }
 
+// newDoomedStudio returns a studio with processes of its own, which the test kills.
+func newDoomedStudio(t testing.TB) *studio {
+	t.Helper()
+	processes.StartOwn(t)
+	return newStudio(t)
+}
+
 func newStudioIn(t testing.TB, w *commandstest.World) *studio {
 	t.Helper()
-	engines, err := worker.Open(worker.Config{Command: workertest.Command(speechworker), Size: 2,
-		Logger: slog.New(slog.DiscardHandler)})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, engines.Close()) })
-	codecs, err := codec.Open(codec.Config{Command: workertest.Mode(speechworker, "codec"), Size: 1})
-	require.NoError(t, err)
-	t.Cleanup(codecs.Close)
-	s := &studio{World: w, engines: engines, codecs: codecs, models: &models{}}
+	processes.Start(t)
+	s := &studio{World: w, engines: processes.Engines, codecs: processes.Codecs, models: &models{}}
 	s.Synthesiser = synthesis.Synthesiser{
-		Ledger: w.Ledger(), Voices: &enginetest.SystemVoices{}, Speaker: speech.NewSpeaker(engines),
-		Encoders: audio.NewEncoders(codecs), ReadModels: s.models,
+		Ledger: w.Ledger(), Voices: &enginetest.SystemVoices{}, Speaker: speech.NewSpeaker(s.engines),
+		Encoders: audio.NewEncoders(s.codecs), ReadModels: s.models,
 		Spool:        openSpool(t, 1<<30, 64<<20),
 		QuietEncoder: time.Hour, // on a slow machine a pause in a test is not a quiet client
 	}
@@ -504,7 +503,7 @@ func killChildren(t *testing.T, mode string) {
 }
 
 func TestACodecThatDiesEndsTheReply(t *testing.T) {
-	s := newStudio(t)
+	s := newDoomedStudio(t)
 	id := s.Open("free")
 	reply := s.begin(t.Context(), order(id, strings.Repeat(story+" ", 4), audio.MP3))
 
@@ -564,7 +563,7 @@ func TestAnEngineThatFailsSettlesWhatWasSpoken(t *testing.T) {
 }
 
 func TestEnginesThatAreKilledAreReplaced(t *testing.T) {
-	s := newStudio(t)
+	s := newDoomedStudio(t)
 	id := s.Open("enterprise")
 	for range 4 {
 		reply := s.begin(t.Context(), order(id, story, audio.MP3))

@@ -1,15 +1,17 @@
-// Package architecture_test checks rules of the code as a whole: which packages may import which, and the form of
-// messages to clients.
+// Package architecture_test checks rules of the code as a whole: which packages may import which, the form of
+// messages to clients, and the container setup in deploy/compose.
 package architecture_test
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,6 +24,7 @@ type goPackage struct {
 	ImportPath string
 	Name       string
 	Imports    []string
+	Deps       []string // imported by it, or by what it imports
 	CgoFiles   []string
 }
 
@@ -54,23 +57,44 @@ func (p goPackage) others() []string {
 // packages returns all packages of this module, including those that link C.
 func packages(t *testing.T) []goPackage {
 	t.Helper()
-	list := exec.Command("go", "list", "-json=ImportPath,Name,Imports,CgoFiles", module+"...")
+	all, err := goList()
+	require.NoError(t, err)
+	return all
+}
+
+// goList asks the go command once for all tests, because it takes long.
+var goList = sync.OnceValues(func() (all []goPackage, err error) {
+	list := exec.Command("go", "list", "-json=ImportPath,Name,Imports,Deps,CgoFiles", module+"...")
 	list.Env = append(os.Environ(), "CGO_ENABLED=1")
 	var problems bytes.Buffer
 	list.Stderr = &problems
 	output, err := list.Output()
-	require.NoError(t, err, problems.String())
-
-	var all []goPackage
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s", err, problems.String())
+	}
 	for decoder := json.NewDecoder(bytes.NewReader(output)); ; {
 		var p goPackage
 		err := decoder.Decode(&p)
 		if errors.Is(err, io.EOF) {
-			return all
+			return all, nil
 		}
-		require.NoError(t, err)
+		if err != nil {
+			return nil, err
+		}
 		all = append(all, p)
 	}
+})
+
+// linked returns the packages that a program contains, one on each line.
+func linked(t *testing.T, program string) string {
+	t.Helper()
+	for _, p := range packages(t) {
+		if p.path() == "cmd/"+program {
+			return strings.Join(p.Deps, "\n") + "\n"
+		}
+	}
+	require.Fail(t, "there is no such program", program)
+	return ""
 }
 
 // within reports whether a path is one of the folders, or below one of them.

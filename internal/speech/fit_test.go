@@ -10,6 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/testing/longtest"
+	"github.com/recital-tts/recital/internal/testing/proptest"
 )
 
 // speakFor reads a stream with a requested length in seconds.
@@ -30,7 +32,7 @@ func TestAudioLastsAsLongAsItShall(t *testing.T) {
 	pool := openPool(t, 2)
 	own := speak(t, pool, request(story))
 	ownSeconds := float64(len(own.pcm)/2) / float64(pool.SampleRate())
-	for _, pace := range []float64{0.26, 0.4, 0.7, 0.95, 1, 1.3, 1.9, 2.4} {
+	for _, pace := range longtest.Sample([]float64{0.26, 0.4, 0.7, 0.95, 1, 1.3, 1.9, 2.4}, 4) {
 		w, lasts, warning := speakFor(t, t.Context(), pool, request(story), ownSeconds/pace)
 		require.Empty(t, warning, pace)
 		require.InEpsilon(t, ownSeconds/pace, lasts, 0.001, pace)
@@ -58,7 +60,7 @@ func TestALengthThatSpeechDoesNotAllow(t *testing.T) {
 // For any text, the length is correct within 5 %, or there is a warning.
 func TestAnyTextLastsAsLongAsItShall(t *testing.T) {
 	pool := openPool(t, 2)
-	rapid.Check(t, func(rt *rapid.T) {
+	proptest.Shortened(t, 4, func(rt *rapid.T) {
 		sentence := rapid.SampledFrom([]string{
 			"Hello. ", "It is 1,234.50 at noon! ", "今天天气很好。", "😀 ",
 			"A long one, with clauses; it goes on and on, until it ends. ", "\n", "... ",

@@ -113,7 +113,7 @@ func converted(t *testing.T, encoders audio.Encoders, pcm []byte, from, to int) 
 }
 
 // eachCase visits all languages, engines and voices; with -short only the languages of both engines and of the highest
-// samples.
+// samples, and some of the voices.
 func eachCase(visit func(what string, r speech.Request)) {
 	for _, language := range languages() {
 		models := []string{speech.ModelAurora}
@@ -124,7 +124,7 @@ func eachCase(visit func(what string, r speech.Request)) {
 			continue
 		}
 		for _, model := range models {
-			for _, voice := range speech.Voices() {
+			for _, voice := range longtest.Sample(speech.Voices(), 4) {
 				what := fmt.Sprintf("%s in %s, %s", voice.ID, language, model)
 				visit(what, speech.Request{Text: report(language), Language: language, Model: model, Voice: voice})
 			}

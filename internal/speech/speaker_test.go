@@ -18,6 +18,8 @@ import (
 	"github.com/recital-tts/recital/internal/speech"
 	"github.com/recital-tts/recital/internal/speech/worker"
 	"github.com/recital-tts/recital/internal/speech/worker/workertest"
+	"github.com/recital-tts/recital/internal/testing/longtest"
+	"github.com/recital-tts/recital/internal/testing/proptest"
 )
 
 func openPool(t testing.TB, size int) *worker.Pool {
@@ -100,7 +102,7 @@ func TestNoTextIsNoSpeech(t *testing.T) {
 
 func TestAnyTextIsSpoken(t *testing.T) {
 	pool := openPool(t, 2)
-	rapid.Check(t, func(rt *rapid.T) {
+	proptest.Shortened(t, 4, func(rt *rapid.T) {
 		r := request(anyText().Draw(rt, "text"))
 		r.Language = rapid.SampledFrom([]string{
 			"en-us", "de", "cmn", "ja", "ru", "hi", "th", "ar", "auto",
@@ -284,7 +286,7 @@ func TestTheNextSegmentOfASlowVoiceIsAskedForBeforeTheFirstIsHeard(t *testing.T)
 func TestSegmentsAreAskedForInOrder(t *testing.T) {
 	pool := openPool(t, 1)
 	text := strings.Repeat("The quick brown fox jumps over the lazy dog, and then it rests. He left at noon! ", 6)
-	for range 20 {
+	for range longtest.Times(20, 5) {
 		var asked []string
 		g := &gate{Engine: pool, asking: func(job speech.Job) { asked = append(asked, job.Text) }}
 		speak(t, g, request(text))

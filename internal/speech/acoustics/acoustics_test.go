@@ -24,23 +24,29 @@ const rate = 16000
 func say(rate, vowels int, pitch, silence float64) []float64 {
 	pause := make([]float64, int(silence*float64(rate)))
 	samples := append([]float64(nil), pause...)
+	vowel := vowel(rate, pitch)
 	for range vowels {
-		length := int(0.25 * float64(rate))
-		for i := range length {
-			at, value := float64(i)/float64(rate), 0.0
-			for h := 1.0; h*pitch < min(4500, float64(rate)/2); h++ {
-				gain := 1 / h
-				for _, formant := range [][2]float64{{500, 80}, {1500, 100}, {2500, 120}} {
-					near := (h*pitch - formant[0]) / formant[1]
-					gain += 4 / h / (1 + near*near) * formant[0] / 500
-				}
-				value += gain * math.Sin(2*math.Pi*h*pitch*at+h*h)
-			}
-			samples = append(samples, 1000*value*math.Sin(math.Pi*float64(i)/float64(length)))
-		}
+		samples = append(samples, vowel...)
 		samples = append(samples, make([]float64, int(0.1*float64(rate)))...)
 	}
 	return append(samples, pause...)
+}
+
+func vowel(rate int, pitch float64) []float64 {
+	samples := make([]float64, int(0.25*float64(rate)))
+	for i := range samples {
+		at, value := float64(i)/float64(rate), 0.0
+		for h := 1.0; h*pitch < min(4500, float64(rate)/2); h++ {
+			gain := 1 / h
+			for _, formant := range [][2]float64{{500, 80}, {1500, 100}, {2500, 120}} {
+				near := (h*pitch - formant[0]) / formant[1]
+				gain += 4 / h / (1 + near*near) * formant[0] / 500
+			}
+			value += gain * math.Sin(2*math.Pi*h*pitch*at+h*h)
+		}
+		samples[i] = 1000 * value * math.Sin(math.Pi*float64(i)/float64(len(samples)))
+	}
+	return samples
 }
 
 // with returns samples with white noise of a level in dB of full scale.

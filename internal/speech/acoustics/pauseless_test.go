@@ -13,9 +13,13 @@ const narrow = 8000 // Hz
 
 // unbroken returns speech without any pause, only with the closures of plosives.
 func unbroken(syllables int) (samples []float64) {
+	var said [4][]float64
+	for i := range said {
+		one := say(narrow, 1, 110+float64(10*i), 0)
+		said[i] = one[:len(one)-narrow/25]
+	}
 	for syllable := range syllables {
-		said := say(narrow, 1, 110+float64(10*(syllable%4)), 0)
-		samples = append(samples, said[:len(said)-narrow/25]...)
+		samples = append(samples, said[syllable%len(said)]...)
 	}
 	return samples
 }

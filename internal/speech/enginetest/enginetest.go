@@ -284,7 +284,7 @@ func isDeterministic(t *testing.T, config Config) {
 	rounds := 3
 	if testing.Short() {
 		rounds = 2
-		jobs = jobs[:20]
+		jobs = jobs[:10]
 	}
 	want := make([]Speech, len(jobs))
 	for i, job := range jobs {

@@ -19,6 +19,7 @@ import (
 	"github.com/recital-tts/recital/internal/speech/enginetest"
 	"github.com/recital-tts/recital/internal/speech/neural/neuraltest"
 	"github.com/recital-tts/recital/internal/speech/worker"
+	"github.com/recital-tts/recital/internal/testing/proptest"
 )
 
 // pausing has words after pauses, and words that begin with s and sh after other sounds.
@@ -41,7 +42,7 @@ func TestSpeedsAreExact(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			engine := patient(t, folder)
-			rapid.Check(t, func(t *rapid.T) {
+			proptest.Shortened(t, 4, func(t *rapid.T) {
 				words := rapid.SampledFrom([]string{"we", "saw", "a ship.", "Anna", "sings,", "near", "the sea!", "Yes."})
 				text := "Today " + strings.Join(rapid.SliceOfN(words, 1, 25).Draw(t, "words"), " ") + "."
 				job := speech.Job{Text: text, Voice: toy, Language: "en-us", Speed: 1}

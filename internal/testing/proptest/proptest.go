@@ -16,11 +16,26 @@ import (
 // calls Check must not be parallel.
 func Check(t *testing.T, every int, property func(*rapid.T)) {
 	t.Helper()
+	check(t, func(usual int) int { return fewer(usual, every, testing.Short()) }, property)
+}
+
+// Shortened is rapid.Check, which with -short makes one check in place of every few. It is for properties that speak or
+// start something in each check. A test that calls it must not be parallel.
+func Shortened(t *testing.T, every int, property func(*rapid.T)) {
+	t.Helper()
+	if !testing.Short() {
+		every = 1
+	}
+	check(t, func(usual int) int { return max(usual/every, 1) }, property)
+}
+
+func check(t *testing.T, number func(usual int) int, property func(*rapid.T)) {
+	t.Helper()
 	checks := flag.Lookup("rapid.checks")
 	usual := checks.Value.String()
 	n, err := strconv.Atoi(usual)
 	require.NoError(t, err)
-	require.NoError(t, checks.Value.Set(strconv.Itoa(fewer(n, every, testing.Short()))))
+	require.NoError(t, checks.Value.Set(strconv.Itoa(number(n))))
 	defer func() { require.NoError(t, checks.Value.Set(usual)) }()
 	rapid.Check(t, property)
 }

@@ -22,6 +22,12 @@ func TestFewerChecksAreMade(t *testing.T) {
 	require.Equal(t, all, count(func(t *testing.T, property func(*rapid.T)) { rapid.Check(t, property) }))
 	require.Less(t, few, all)
 	require.Positive(t, few)
+	some := count(func(t *testing.T, property func(*rapid.T)) { Shortened(t, 4, property) })
+	if testing.Short() {
+		require.Equal(t, all/4, some)
+	} else {
+		require.Equal(t, all, some)
+	}
 	require.Equal(t, usual, flag.Lookup("rapid.checks").Value.String())
 }
 

@@ -23,6 +23,7 @@ import (
 // which adds less than 1 KiB to each.
 func BenchmarkIdleSessions(b *testing.B) {
 	sessions := benchtest.Size(1000, 50)
+	processes.StartOwn(b)
 	h := newHouse(b, func(cfg *web.Config) { cfg.Limits.AccountSockets = sessions })
 	_, key := h.open("enterprise")
 	for b.Loop() {
@@ -57,6 +58,7 @@ func BenchmarkQuietSessions(b *testing.B) {
 // codecMemory returns the bytes by which a codec process grows for sessions that have spoken.
 func codecMemory(b *testing.B, sessions int, quiet time.Duration) int64 {
 	b.Helper()
+	processes.StartOwn(b)
 	h := newHouse(b, func(cfg *web.Config) { cfg.Limits.AccountSockets = sessions })
 	h.synth.QuietEncoder = quiet
 	_, key := h.open("enterprise")

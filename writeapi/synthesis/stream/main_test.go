@@ -29,17 +29,16 @@ import (
 	"github.com/recital-tts/recital/internal/speech/audio"
 	"github.com/recital-tts/recital/internal/speech/audio/codec"
 	"github.com/recital-tts/recital/internal/speech/enginetest"
+	"github.com/recital-tts/recital/internal/speech/speechtest"
 	"github.com/recital-tts/recital/internal/speech/worker"
-	"github.com/recital-tts/recital/internal/speech/worker/workertest"
-	"github.com/recital-tts/recital/internal/testing/bintest"
 	"github.com/recital-tts/recital/writeapi/synthesis/stream"
 )
 
-// speechworker is the real binary, built once by TestMain.
-var speechworker bintest.Program
+// processes are shared by the tests.
+var processes speechtest.Processes
 
 func TestMain(m *testing.M) {
-	workertest.Main(m, &speechworker, nil,
+	speechtest.Main(m, &processes,
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"), // fasthttp's clock
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"))
 }
@@ -84,15 +83,8 @@ func newHouse(t testing.TB, change ...func(*web.Config)) *house {
 	h := &house{t: t, World: commandstest.New(t), keys: map[string]string{}, voices: &enginetest.SystemVoices{}}
 	h.ledger = ledger.New(h.Journal, h.Accounts, time.Now, 10*time.Minute)
 	t.Cleanup(h.ledger.Close)
-	var err error
-	h.engines, err = worker.Open(worker.Config{Command: workertest.Command(speechworker), Size: 2,
-		Logger: slog.New(slog.DiscardHandler)})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, h.engines.Close()) })
-	h.codecs, err = codec.Open(codec.Config{Command: workertest.Mode(speechworker, "codec"),
-		Size: 1})
-	require.NoError(t, err)
-	t.Cleanup(h.codecs.Close)
+	processes.Start(t)
+	h.engines, h.codecs = processes.Engines, processes.Codecs
 	h.synth = &synthesis.Synthesiser{
 		Ledger: h.ledger, Voices: h.voices, Speaker: speech.NewSpeaker(h.engines), Encoders: audio.NewEncoders(h.codecs),
 		ReadModels: visible{},

@@ -318,6 +318,7 @@ func TestASlowReaderStopsTheSynthesis(t *testing.T) {
 
 // Killed engines break no promise: a session with times repeats the segment.
 func TestAnEngineThatIsKilled(t *testing.T) {
+	processes.StartOwn(t)
 	h := newHouse(t)
 	id, key := h.open("enterprise")
 	c := h.begin(t, key, dialectC+`,"return_timestamps":true`)

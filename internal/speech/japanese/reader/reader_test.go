@@ -73,6 +73,7 @@ func running(t *testing.T) int {
 	return children[0]
 }
 
+// Each process loads the dictionary, which takes most of the time of these tests, so the first one serves several.
 func TestTheProcessStartsWithTheFirstTextAndIsReplaced(t *testing.T) {
 	r := open(t, reader.Config{})
 	require.Equal(t, reader.Stats{}, r.Stats())
@@ -80,19 +81,48 @@ func TestTheProcessStartsWithTheFirstTextAndIsReplaced(t *testing.T) {
 	requireRead(t, r)
 	require.Equal(t, reader.Stats{Running: true, Starts: 1, Texts: 2}, r.Stats())
 	first := running(t)
-	require.NoError(t, syscall.Kill(first, syscall.SIGKILL))
-	requireRead(t, r)
-	require.NotEqual(t, first, running(t))
-	require.Equal(t, reader.Stats{Running: true, Starts: 2, Texts: 3}, r.Stats())
-}
 
-// A process that hangs is killed, and the text that waits for it is read by the next one.
-func TestAProcessThatHangsIsReplaced(t *testing.T) {
-	r := open(t, reader.Config{})
-	requireRead(t, r)
-	procfstest.Stop(t, running(t))
-	requireRead(t, r)
-	require.EqualValues(t, 2, r.Stats().Starts)
+	t.Run("it is confined", func(t *testing.T) {
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", first))
+		require.NoError(t, err)
+		require.Contains(t, string(status), "Seccomp:\t2\n")
+	})
+	t.Run("it reads texts concurrently", func(t *testing.T) {
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				for range 10 {
+					readings, err := r.Read(t.Context(), text)
+					if err != nil || len(readings) != 5 {
+						t.Errorf("%d readings, %v", len(readings), err)
+					}
+				}
+			})
+		}
+		all.Wait()
+		require.EqualValues(t, 1, r.Stats().Starts)
+	})
+	t.Run("it is replaced when it was killed", func(t *testing.T) {
+		require.NoError(t, syscall.Kill(first, syscall.SIGKILL))
+		requireRead(t, r)
+		require.NotEqual(t, first, running(t))
+		require.Equal(t, reader.Stats{Running: true, Starts: 2, Texts: 83}, r.Stats())
+	})
+	t.Run("it is killed when it hangs, and the next one reads the text", func(t *testing.T) {
+		procfstest.Stop(t, running(t))
+		requireRead(t, r)
+		require.EqualValues(t, 3, r.Stats().Starts)
+	})
+	t.Run("it ends with the reader, after which nothing is read", func(t *testing.T) {
+		require.NoError(t, r.Close())
+		_, err := r.Read(t.Context(), text)
+		require.Error(t, err)
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err = r.Read(ended, text)
+		require.Error(t, err)
+		require.Empty(t, procfs.Children(os.Getpid()))
+	})
 }
 
 func TestAnIdleProcessEnds(t *testing.T) {
@@ -101,30 +131,6 @@ func TestAnIdleProcessEnds(t *testing.T) {
 	require.Eventually(t, func() bool { return !r.Stats().Running }, time.Minute, 10*time.Millisecond)
 	require.Empty(t, procfs.Children(os.Getpid()))
 	requireRead(t, r)
-}
-
-func TestTheProcessIsConfined(t *testing.T) {
-	requireRead(t, open(t, reader.Config{}))
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", running(t)))
-	require.NoError(t, err)
-	require.Contains(t, string(status), "Seccomp:\t2\n")
-}
-
-func TestTextsAreReadConcurrently(t *testing.T) {
-	r := open(t, reader.Config{})
-	var all sync.WaitGroup
-	for range 8 {
-		all.Go(func() {
-			for range 10 {
-				readings, err := r.Read(t.Context(), text)
-				if err != nil || len(readings) != 5 {
-					t.Errorf("%d readings, %v", len(readings), err)
-				}
-			}
-		})
-	}
-	all.Wait()
-	require.EqualValues(t, 1, r.Stats().Starts)
 }
 
 // A program that cannot be started, or does not get ready, is an error without the text, and the next texts do not wait
@@ -150,17 +156,4 @@ func TestAProgramThatCannotBeStartedIsLeftAlone(t *testing.T) {
 func TestWhatIsTooLongIsNotRead(t *testing.T) {
 	_, err := open(t, reader.Config{}).Read(t.Context(), strings.Repeat("a", reader.MaxText+1))
 	require.Error(t, err)
-}
-
-func TestNothingIsReadAfterTheEnd(t *testing.T) {
-	r := open(t, reader.Config{})
-	requireRead(t, r)
-	require.NoError(t, r.Close())
-	_, err := r.Read(t.Context(), text)
-	require.Error(t, err)
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err = r.Read(ended, text)
-	require.Error(t, err)
-	require.Empty(t, procfs.Children(os.Getpid()))
 }

@@ -1,6 +1,7 @@
-// Package compose_test checks the container setup as far as this is possible without Docker: that its parts fit
-// together, that recitald accepts the settings, and that no access is left open.
-package compose_test
+package architecture_test
+
+// The container setup is checked as far as this is possible without Docker: that its parts fit together, that recitald
+// accepts the settings, and that no access is left open.
 
 import (
 	"fmt"
@@ -22,8 +23,9 @@ import (
 )
 
 const (
-	root = "../.."                 // the folder of docker-compose.yml
-	data = "./deploy/compose/data" // the data folders
+	root    = "../.." // the folder of docker-compose.yml
+	compose = root + "/deploy/compose"
+	data    = "./deploy/compose/data" // the data folders
 )
 
 // project is the part of docker-compose.yml that the tests check. Merge keys are resolved.
@@ -361,7 +363,7 @@ func TestEachInstanceHasADataFolderOnTheDisk(t *testing.T) {
 	info, err := os.Stat(filepath.Join(folder, data))
 	require.NoError(t, err, "Docker would create a missing folder, owned by root")
 	assert.Equal(t, os.ModeDir|0o700, info.Mode())
-	assert.Contains(t, strings.Split(string(read(t, ".gitignore")), "\n"), "/data/")
+	assert.Contains(t, strings.Split(string(read(t, compose+"/.gitignore")), "\n"), "/data/")
 }
 
 // If recitald saw the balancer's address, all clients would share one limit.
@@ -370,12 +372,12 @@ func TestAddressLimitsApplyToTheClientsAddress(t *testing.T) {
 	for name, s := range load(t).instances() {
 		assert.NotEmpty(t, parse(t, s.Environment, env).TrustedProxies, name)
 	}
-	assert.Contains(t, string(read(t, "haproxy.cfg")), "http-request set-header x-forwarded-for %[src]")
+	assert.Contains(t, string(read(t, compose+"/haproxy.cfg")), "http-request set-header x-forwarded-for %[src]")
 }
 
 func TestTheExampleListsEverySetting(t *testing.T) {
 	_, env := setUp(t, "single")
-	example := string(read(t, "env.example"))
+	example := string(read(t, compose+"/env.example"))
 	for name := range env {
 		assert.Contains(t, example, "\n"+name+"=")
 	}
@@ -391,7 +393,7 @@ func setUp(t *testing.T, profile string) (folder string, env map[string]string) 
 	folder = t.TempDir()
 	place := filepath.Join(folder, "deploy/compose")
 	require.NoError(t, os.MkdirAll(place, 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(place, "setup.sh"), read(t, "setup.sh"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(place, "setup.sh"), read(t, compose+"/setup.sh"), 0o700))
 	output, err := exec.Command("/bin/sh", filepath.Join(place, "setup.sh"), profile).CombinedOutput()
 	require.NoError(t, err, string(output))
 	env = readEnv(t, filepath.Join(folder, ".env"))
@@ -428,7 +430,7 @@ func interpolate(t *testing.T, text string, env map[string]string) string {
 }
 
 func TestTheBalancerKnowsTheInstances(t *testing.T) {
-	config := string(read(t, "haproxy.cfg"))
+	config := string(read(t, compose+"/haproxy.cfg"))
 	var servers []string
 	for _, server := range regexp.MustCompile(`(?m)^\s+server (\S+) (\S+)$`).FindAllStringSubmatch(config, -1) {
 		servers = append(servers, server[1]+" at "+server[2])
@@ -449,8 +451,8 @@ func TestTheImageHasThePackagesOfTheBuild(t *testing.T) {
 	dockerfile := string(read(t, filepath.Join(root, "Dockerfile")))
 	build, runtime, found := strings.Cut(dockerfile, "\nFROM debian:bookworm-slim\n")
 	require.True(t, found)
-	for _, need := range regexp.MustCompile(`(?m)^\s*need (\S+) `).FindAllStringSubmatch(string(read(t, "../deps.sh")),
-		-1) {
+	installs := string(read(t, root+"/deploy/deps.sh"))
+	for _, need := range regexp.MustCompile(`(?m)^\s*need (\S+) `).FindAllStringSubmatch(installs, -1) {
 		switch need[1] {
 		case "chromium", "curl", "ffmpeg", "haproxy", "nodejs", "python3-venv", "sox": // of tests
 		case "npm", "python3-pip", "zstd": // of make voices
@@ -494,7 +496,7 @@ func TestSecretsAndDataStayOutOfGitAndOfTheImage(t *testing.T) {
 	for _, ignored := range []string{"/.env", "/.recital/"} {
 		assert.True(t, slices.Contains(lines(filepath.Join(root, ".gitignore")), ignored), ignored)
 	}
-	assert.Contains(t, lines(".gitignore"), "/secrets/")
+	assert.Contains(t, lines(compose+"/.gitignore"), "/secrets/")
 	for _, ignored := range []string{".env", ".git", ".recital", "deploy"} {
 		assert.Contains(t, lines(filepath.Join(root, ".dockerignore")), ignored)
 	}

@@ -1,4 +1,4 @@
-package accounts_test
+package app_test
 
 import (
 	"testing"
@@ -18,7 +18,7 @@ import (
 // Creating a key is compared with the first one of an account.
 func BenchmarkKeyChurn(b *testing.B) {
 	const each = 50
-	w := &world{commandstest.NewOn(b, esdbtest.Open(b, nodetest.Start(b)))}
+	w := keyWorld{commandstest.NewOn(b, esdbtest.Open(b, nodetest.Start(b)))}
 	churned, few := w.withKey(), w.withKey()
 	w.churn(few, 2*account.SnapshotEvery)
 	w.churn(churned, benchtest.Size(10_000, 500))
@@ -44,17 +44,20 @@ func BenchmarkKeyChurn(b *testing.B) {
 	benchtest.Finish(b)
 }
 
+// keyWorld is a log on which API keys are created, revoked and looked up.
+type keyWorld struct{ *commandstest.World }
+
 // owned is an account and the hash of its key.
 type owned struct{ account, hash string }
 
-func (w *world) withKey() owned {
+func (w keyWorld) withKey() owned {
 	w.T.Helper()
 	opened, err := w.Accounts.Open(w.T.Context(), "indie", commandstest.Operator())
 	require.NoError(w.T, err)
 	return owned{opened.Account, account.HashAPIKey(opened.Key.Key)}
 }
 
-func (w *world) churn(k owned, times int) {
+func (w keyWorld) churn(k owned, times int) {
 	w.T.Helper()
 	for range times {
 		made, err := w.Accounts.CreateKey(w.T.Context(), k.account, "", commandstest.Operator())
@@ -64,7 +67,7 @@ func (w *world) churn(k owned, times int) {
 }
 
 // lookUp reads the streams that authentication reads for a key that is not cached.
-func (w *world) lookUp(k owned) time.Duration {
+func (w keyWorld) lookUp(k owned) time.Duration {
 	begun := time.Now()
 	id, err := w.Accounts.KeyAccount(w.T.Context(), k.hash)
 	require.NoError(w.T, err)
@@ -75,7 +78,7 @@ func (w *world) lookUp(k owned) time.Duration {
 	return took
 }
 
-func (w *world) make(k owned) time.Duration {
+func (w keyWorld) make(k owned) time.Duration {
 	begun := time.Now()
 	w.Must(w.Accounts.CreateKey(w.T.Context(), k.account, "", commandstest.Operator()))
 	return time.Since(begun)
