@@ -72,7 +72,10 @@ func Speak(ctx context.Context, e speech.Engine, job speech.Job) (Speech, error)
 		return Speech{}, err
 	}
 	defer u.Close()
-	var s Speech
+	return read(ctx, u)
+}
+
+func read(ctx context.Context, u speech.Utterance) (s Speech, err error) {
 	for {
 		pcm, err := u.Next(ctx)
 		if errors.Is(err, io.EOF) {
@@ -416,16 +419,9 @@ func slowReader(t *testing.T, config Config) {
 	}
 	want := mustSpeak(t, e, config.job(Sentence))
 	for _, u := range unread {
-		var got []byte
-		for {
-			pcm, err := u.Next(t.Context())
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			require.NoError(t, err)
-			got = append(got, pcm...)
-		}
-		require.True(t, bytes.Equal(want.PCM, got))
+		got, err := read(t.Context(), u)
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(want.PCM, got.PCM))
 	}
 }
 
