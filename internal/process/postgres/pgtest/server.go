@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -43,19 +45,21 @@ type server struct {
 	input  io.Closer // the server stops at its end, and thus with this process
 }
 
-// launch starts a server on a copy of the template, in a new folder.
-func (w workshop) launch(ctx context.Context) (*server, error) {
-	folder, err := os.MkdirTemp(runFolder(w.home), "")
+// launch starts a server on a copy of a cluster, in a new folder below parent, with recitald's and further settings.
+func launch(
+	ctx context.Context, binaries postgres.Installation, account postgres.Account, cluster, parent string, more ...string,
+) (*server, error) {
+	folder, err := os.MkdirTemp(parent, "")
 	if err != nil {
 		return nil, err
 	}
-	if err := w.account.Own(folder); err != nil {
+	if err := account.Own(folder); err != nil {
 		return nil, err
 	}
 	s := &server{folder: folder}
-	settings := append(postgres.Settings(filepath.Join(folder, "data"), folder), ownSettings...)
-	shell := w.account.Command(folder, "/bin/sh", append([]string{"-c", runServer, "sh",
-		w.data, folder, filepath.Join(w.binaries.Bin, "postgres")}, settings...)...)
+	settings := append(postgres.Settings(filepath.Join(folder, "data"), folder), more...)
+	shell := account.Command(folder, "/bin/sh", append([]string{"-c", runServer, "sh",
+		cluster, folder, filepath.Join(binaries.Bin, "postgres")}, settings...)...)
 	if s.input, err = shell.StdinPipe(); err != nil {
 		return nil, err
 	}
@@ -100,6 +104,34 @@ func (s *server) awaitReady(ctx context.Context) error {
 
 // end stops the server, if it is still running.
 func (s *server) end() { _ = s.input.Close() }
+
+// keep stops the server with all data on disk, and moves its folder.
+func (s *server) keep(ctx context.Context, folder string) error {
+	defer s.end()
+	lockFile := filepath.Join(s.folder, "data", "postmaster.pid") // the server removes it at its very end
+	content, err := os.ReadFile(lockFile)
+	if err != nil {
+		return err
+	}
+	first, _, _ := strings.Cut(string(content), "\n")
+	pid, err := strconv.Atoi(first)
+	if err != nil {
+		return err
+	}
+	if err := syscall.Kill(pid, syscall.SIGINT); err != nil {
+		return fmt.Errorf("stopping PostgreSQL: %w", err)
+	}
+	for {
+		if _, err := os.Stat(lockFile); err != nil {
+			return os.Rename(s.folder, folder)
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
 
 // endCluster waits for the end of its input. Then it stops the server of a cluster, if it is still running, and
 // removes the folders in its arguments.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -46,7 +45,7 @@ func openWorkshop() (w workshop, err error) {
 	if w.home, err = makeHome(w.account); err != nil {
 		return w, err
 	}
-	template, err := makeTemplate(ctx, w.binaries, w.home)
+	template, err := makeTemplate(ctx, w.binaries, w.account, w.home)
 	if err != nil {
 		return w, fmt.Errorf("making the template of test clusters: %w", err)
 	}
@@ -60,7 +59,8 @@ func startServer() (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return w.launch(context.Background()) // the server is for all tests of the binary
+	// the server is for all tests of the binary
+	return launch(context.Background(), w.binaries, w.account, w.data, runFolder(w.home), ownSettings...)
 }
 
 // makeHome returns the folder of templates and running servers. It is never below t.TempDir(), which the server's
@@ -79,12 +79,14 @@ func makeHome(account postgres.Account) (string, error) {
 	return "", fmt.Errorf("user %s can enter no folder for temporary files", account.Name)
 }
 
-// runFolder returns the folder of the running servers. All of them are directly in it, because Linux limits the path of
-// their sockets to 107 bytes.
+// runFolder returns the folder of the running servers. All of them, including the one that makes the template, are
+// directly in it, because Linux limits the path of their sockets to 107 bytes.
 func runFolder(home string) string { return filepath.Join(home, "run") }
 
 // makeTemplate returns a folder whose data is a stopped cluster with a migrated database.
-func makeTemplate(ctx context.Context, binaries postgres.Installation, home string) (string, error) {
+func makeTemplate(
+	ctx context.Context, binaries postgres.Installation, account postgres.Account, home string,
+) (string, error) {
 	name, err := templateName(binaries)
 	if err != nil {
 		return "", err
@@ -100,38 +102,37 @@ func makeTemplate(ctx context.Context, binaries postgres.Installation, home stri
 		return template, os.Chtimes(template, now, now) // prevents its removal as an old one
 	}
 	removeOld(home)
-	return template, buildTemplate(ctx, home, template)
+	return template, buildTemplate(ctx, binaries, account, home, template)
 }
 
 // buildTemplate uses a temporary path and renames it, so that a template is complete or absent.
-func buildTemplate(ctx context.Context, home, template string) error {
+func buildTemplate(
+	ctx context.Context, binaries postgres.Installation, account postgres.Account, home, template string,
+) error {
 	unfinished, err := os.MkdirTemp(home, "unfinished-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(unfinished)
-	if err := os.Chmod(unfinished, 0o711); err != nil { // so that the server's account may enter it
+	if err := account.Own(unfinished); err != nil {
 		return err
 	}
-	cluster, err := postgres.StartCluster(ctx, postgres.ClusterConfig{
-		Dir: unfinished, Logger: slog.New(slog.DiscardHandler),
-	})
+	data := filepath.Join(unfinished, "data")
+	if err := binaries.Init(ctx, account, data); err != nil {
+		return err
+	}
+	if err := configure(data); err != nil {
+		return err
+	}
+	server, err := launch(ctx, binaries, account, data, runFolder(home))
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(migrate(ctx, cluster.URL()), cluster.Close()); err != nil {
+	if err := migrate(ctx, server); err != nil {
+		server.end()
 		return err
 	}
-	return errors.Join(configure(filepath.Join(unfinished, "data")), os.Rename(unfinished, template))
-}
-
-func migrate(ctx context.Context, url string) error {
-	pool, err := postgres.NewPool(ctx, url, "")
-	if err != nil {
-		return err
-	}
-	defer pool.Close()
-	return migrations.Up(ctx, pool)
+	return server.keep(ctx, template)
 }
 
 func configure(data string) error {
@@ -141,6 +142,18 @@ func configure(data string) error {
 	}
 	_, err = fmt.Fprintln(file, templateSettings)
 	return errors.Join(err, file.Close())
+}
+
+func migrate(ctx context.Context, server *server) error {
+	if err := server.exec(ctx, "create database "+templateDatabase); err != nil {
+		return err
+	}
+	pool, err := postgres.NewPool(ctx, server.url(templateDatabase), "")
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	return migrations.Up(ctx, pool)
 }
 
 func lock(path string) (unlock func(), err error) {
