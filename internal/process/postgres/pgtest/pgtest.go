@@ -1,12 +1,14 @@
 // Package pgtest provides each test with a migrated database of its own on a real PostgreSQL server.
 //
-// Each test binary has a server. It runs on a copy of a template folder that is created and migrated once, so that it
-// starts in a fraction of a second, and stops with the binary, even if that is killed.
+// All concurrent test binaries with the same folder for temporary files share the server. It runs on a copy of a
+// template folder that is created and migrated once, so that it starts in a fraction of a second. It stops with the
+// last of them, even if that is killed: each holds a lock on a file, and a shell waits for the release of all locks.
 // Tests that kill or stop a server use a private one (ClusterDir).
 package pgtest
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"strings"
 	"sync"
@@ -49,19 +51,22 @@ func open(t testing.TB, url string) *pgxpool.Pool {
 }
 
 // running returns the server of this test binary. It outlives every single test, so no test can own it.
-var running = sync.OnceValues(startServer)
+var running = sync.OnceValues(enter)
 
 // opened returns the template for the copies of all tests of this binary.
 var opened = sync.OnceValues(openWorkshop)
 
-// databases is the number of databases so far.
-var databases atomic.Int64
+// The names of databases are unique among all test binaries.
+var (
+	binary    = rand.Text()
+	databases atomic.Int64
+)
 
 func create(t testing.TB, template string) string {
 	t.Helper()
 	server, err := running()
 	require.NoError(t, err)
-	name := fmt.Sprint("test_", databases.Add(1))
+	name := strings.ToLower(fmt.Sprintf("test_%s_%d", binary, databases.Add(1)))
 	require.NoError(t, server.exec(t.Context(), fmt.Sprintf("create database %s template %s", name, template)))
 	t.Cleanup(func() {
 		// the test's own context has already ended

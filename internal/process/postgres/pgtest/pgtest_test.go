@@ -116,21 +116,35 @@ func (p play) end() {
 	_ = p.Wait()
 }
 
-func TestTheServerStopsWithItsTestBinary(t *testing.T) {
+func TestTestBinariesShareAServerThatStopsWithTheLastOfThem(t *testing.T) {
+	// given two test binaries of one run
 	tmp := filepath.Dir(pgtest.ClusterDir(t))
-	for name, end := range map[string]func(play){
-		"that ends": play.end, "that is killed": func(p play) { _ = p.Process.Kill(); p.end() },
-	} {
-		binary := newPlay(t, tmp)
-		folder := binary.folder(t)
-		require.DirExists(t, folder)
-		end(binary)
-		gone := func() bool {
-			_, err := os.Stat(folder)
-			return os.IsNotExist(err)
-		}
-		require.Eventually(t, gone, time.Minute, 10*time.Millisecond, name)
+	first, second := newPlay(t, tmp), newPlay(t, tmp)
+	folder := first.folder(t)
+	require.DirExists(t, folder)
+
+	// then they share a server, but no database, and it outlives the first of them
+	require.Equal(t, folder, second.folder(t))
+	require.NotEqual(t, first.address, second.address)
+	first.end()
+	connection, err := pgx.Connect(t.Context(), second.address)
+	require.NoError(t, err)
+	require.NoError(t, connection.Ping(t.Context()))
+	require.NoError(t, connection.Close(t.Context()))
+
+	// when the last one is killed, then the server stops, and its folder is removed
+	require.NoError(t, second.Process.Kill())
+	second.end()
+	gone := func() bool {
+		_, err := os.Stat(folder)
+		return os.IsNotExist(err)
 	}
+	require.Eventually(t, gone, time.Minute, 10*time.Millisecond)
+
+	// and the next one starts another
+	third := newPlay(t, tmp)
+	require.NotEqual(t, folder, third.folder(t))
+	third.end()
 }
 
 func TestTheServerHasTheRealOnesSettings(t *testing.T) {

@@ -2,8 +2,8 @@ package pgtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,27 +22,28 @@ import (
 // startPatience is the time limit of a start. It is long, to end only a start that cannot succeed.
 const startPatience = 2 * time.Minute
 
-// runServer copies a cluster and runs the server on it until its input ends. Then it removes everything. The shell is
-// the server's parent, and neither receives signals of the terminal, so that everything is cleaned up even if the test
-// binary, which has the other end of the input, is killed.
+// runServer copies a cluster and runs the server on it until no process has a lease. Then it removes everything,
+// beginning with the file of the leases, so that no process takes another one. The shell is the server's parent, and
+// neither receives signals of the terminal, so that everything is cleaned up even if test binaries are killed.
 const runServer = `
 cluster=$1 folder=$2 postgres=$3; shift 3
 if cp -a "$cluster" "$folder/data"; then
 	"$postgres" "$@" </dev/null &
 	server=$!
 fi
-read -r _
+flock --exclusive "$folder/lease" rm "$folder/lease"
 [ -z "$server" ] || { kill -QUIT "$server" 2>/dev/null; wait "$server"; }
 rm -rf "$folder"
 `
 
-// ownSettings override recitald's settings: the server serves many concurrent tests, and its data does not outlive it.
-var ownSettings = []string{"-c", "max_connections=1000", "-c", "fsync=off", "-c", "full_page_writes=off"}
+// sharedSettings override recitald's settings: the shared server serves many concurrent tests, and its data does not
+// outlive it.
+var sharedSettings = []string{"-c", "max_connections=1000", "-c", "fsync=off", "-c", "full_page_writes=off"}
 
-// server is a PostgreSQL server.
+// server is a PostgreSQL server that runs while any process has a lease of it.
 type server struct {
-	folder string    // contains data, log and the socket
-	input  io.Closer // the server stops at its end, and thus with this process
+	folder string   // contains data, lease, log and the socket
+	lease  *os.File // the lease of this process; it ends with the process
 }
 
 // launch starts a server on a copy of a cluster, in a new folder below parent, with recitald's and further settings.
@@ -57,20 +58,63 @@ func launch(
 		return nil, err
 	}
 	s := &server{folder: folder}
+	if s.lease, err = newLease(folder); err != nil {
+		return nil, err
+	}
 	settings := append(postgres.Settings(filepath.Join(folder, "data"), folder), more...)
 	shell := account.Command(folder, "/bin/sh", append([]string{"-c", runServer, "sh",
 		cluster, folder, filepath.Join(binaries.Bin, "postgres")}, settings...)...)
-	if s.input, err = shell.StdinPipe(); err != nil {
-		return nil, err
-	}
 	if err := s.start(shell); err != nil {
 		return nil, fmt.Errorf("starting PostgreSQL: %w", err)
 	}
 	if err := s.awaitReady(ctx); err != nil {
-		s.end()
+		s.leave()
 		return nil, err
 	}
 	return s, nil
+}
+
+// join takes a lease of the server in folder, and reports whether it is running.
+func join(ctx context.Context, folder string) (*server, bool) {
+	lease, err := takeLease(filepath.Join(folder, "lease"))
+	if err != nil {
+		return nil, false
+	}
+	s := &server{folder: folder, lease: lease}
+	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	if err := s.exec(ctx, "select"); err != nil {
+		s.leave()
+		return nil, false
+	}
+	return s, true
+}
+
+// newLease creates the file of the leases, readable by the server's account, and takes the first one.
+func newLease(folder string) (*os.File, error) {
+	path := filepath.Join(folder, "lease")
+	if err := os.WriteFile(path, nil, 0o644); err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(path, 0o644); err != nil { // regardless of the umask
+		return nil, err
+	}
+	return takeLease(path)
+}
+
+// takeLease fails if the server has stopped or is about to stop.
+func takeLease(path string) (*os.File, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := flock(file, syscall.LOCK_SH|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	if _, err := os.Stat(path); err != nil { // it was removed before it was locked
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
 }
 
 func (s *server) start(shell *exec.Cmd) error {
@@ -102,12 +146,12 @@ func (s *server) awaitReady(ctx context.Context) error {
 	}
 }
 
-// end stops the server, if it is still running.
-func (s *server) end() { _ = s.input.Close() }
+// leave ends the lease. The server stops if it was the last one.
+func (s *server) leave() { _ = s.lease.Close() }
 
-// keep stops the server with all data on disk, and moves its folder.
+// keep stops the server with all data on disk, moves its folder, and ends the lease.
 func (s *server) keep(ctx context.Context, folder string) error {
-	defer s.end()
+	defer s.leave()
 	lockFile := filepath.Join(s.folder, "data", "postmaster.pid") // the server removes it at its very end
 	content, err := os.ReadFile(lockFile)
 	if err != nil {

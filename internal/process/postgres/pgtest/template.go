@@ -53,14 +53,30 @@ func openWorkshop() (w workshop, err error) {
 	return w, nil
 }
 
-// startServer starts the server of this test binary on a copy of the template.
-func startServer() (*server, error) {
+// enter returns the server that the test binaries of a run share. It runs on a copy of the template, and is started by
+// the first binary that needs it.
+func enter() (*server, error) {
+	ctx := context.Background() // the server is for all tests of the binary
 	w, err := opened()
 	if err != nil {
 		return nil, err
 	}
-	// the server is for all tests of the binary
-	return launch(context.Background(), w.binaries, w.account, w.data, runFolder(w.home), ownSettings...)
+	unlock, err := lock(filepath.Join(w.home, "lock"))
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	running := filepath.Join(w.home, filepath.Base(filepath.Dir(w.data))+".running") // contains the folder of the server
+	if folder, err := os.ReadFile(running); err == nil {
+		if s, is := join(ctx, string(folder)); is {
+			return s, nil
+		}
+	}
+	s, err := launch(ctx, w.binaries, w.account, w.data, runFolder(w.home), sharedSettings...)
+	if err != nil {
+		return nil, err
+	}
+	return s, os.WriteFile(running, []byte(s.folder), 0o600)
 }
 
 // makeHome returns the folder of templates and running servers. It is never below t.TempDir(), which the server's
@@ -129,7 +145,7 @@ func buildTemplate(
 		return err
 	}
 	if err := migrate(ctx, server); err != nil {
-		server.end()
+		server.leave()
 		return err
 	}
 	return server.keep(ctx, template)
@@ -161,15 +177,18 @@ func lock(path string) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	for {
-		if err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX); !errors.Is(err, syscall.EINTR) {
-			break
-		}
-	}
-	if err != nil {
+	if err := flock(file, syscall.LOCK_EX); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
 	return func() { _ = file.Close() }, nil
+}
+
+func flock(file *os.File, how int) error {
+	for {
+		if err := syscall.Flock(int(file.Fd()), how); !errors.Is(err, syscall.EINTR) {
+			return err
+		}
+	}
 }
 
 // templateName returns a name that depends on everything that the template depends on.
