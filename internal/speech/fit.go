@@ -99,7 +99,7 @@ func (st *Stream) speakAtSpeed(ctx context.Context, job Job) (Utterance, error) 
 
 // countSamples returns the number of samples of a job at speed 1.
 func (st *Stream) countSamples(ctx context.Context, job Job) (int, error) {
-	job.Speed, job.Faint = 1, st.ownFaint
+	job.Speed, job.Faint = 1, st.faint(1)
 	pcm, _, err := Synthesise(ctx, st.engine, job)
 	return len(pcm) / 2, err
 }

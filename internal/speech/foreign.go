@@ -39,15 +39,7 @@ func hasOtherScripts(s frontend.Span) bool {
 }
 
 // isWrittenInLatin reports whether an engine language is written in Latin letters alone.
-func isWrittenInLatin(language string) bool {
-	switch language {
-	case "am", "ar", "as", "az", "ba", "be", "bg", "bn", "bpy", "chr", "cmn", "cv", "el", "fa", "grc", "gu", "hak", "he",
-		"hi", "hy", "hyw", "ja", "ka", "kk", "kn", "ko", "kok", "ku", "ky", "mk", "ml", "mr", "my", "ne", "nog", "or", "pa",
-		"ru", "ru-lv", "sd", "shn", "si", "sr", "ta", "te", "th", "tk", "tt", "ug", "uk", "ur", "uz", "yue":
-		return false
-	}
-	return true
-}
+func isWrittenInLatin(language string) bool { return !languages().other[language] }
 
 // appendRuns appends a plain span, cut into pieces of one language each.
 func appendRuns(out []frontend.Span, s frontend.Span) []frontend.Span {
@@ -130,7 +122,7 @@ func scriptLanguageOf(r rune) string {
 	if r < '\u0250' {
 		return "en-us"
 	}
-	for _, s := range scripts() {
+	for _, s := range languages().scripts {
 		if unicode.Is(s.script, r) || r == '〇' && s.language == mandarin {
 			return s.language
 		}

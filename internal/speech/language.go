@@ -1,8 +1,11 @@
 package speech
 
 import (
+	_ "embed"
 	"slices"
 	"strings"
+	"sync"
+	"unicode"
 )
 
 // AutoLanguage requests detection with DetectLanguage.
@@ -22,7 +25,7 @@ func LookupLanguage(code string) (engine string, ok bool) {
 		return AutoLanguage, true
 	}
 	for code != "" {
-		if engine, ok := languageAlias(code); ok {
+		if engine := languages().aliases[code]; engine != "" {
 			return engine, true
 		}
 		if IsEngineLanguage(code) {
@@ -33,42 +36,42 @@ func LookupLanguage(code string) (engine string, ok bool) {
 	return "", false
 }
 
-// languageAlias resolves codes other than the engine's own.
-func languageAlias(code string) (engine string, ok bool) {
-	switch code {
-	case "en":
-		return "en-us", true
-	case "en-uk", "en-au", "en-nz", "en-ie", "en-za", "en-in":
-		return "en-gb", true
-	case "en-sc":
-		return "en-gb-scotland", true
-	case "fr":
-		return "fr-fr", true
-	case "es-mx", "es-ar", "es-cl", "es-co", "es-pe", "es-us":
-		return "es-419", true
-	case "zh", "zh-cmn":
-		return "cmn", true
-	case "zh-yue", "zh-hk":
-		return "yue", true
-	case "no", "nn":
-		return "nb", true
-	case "iw": // the old codes of ISO 639
-		return "he", true
-	case "in":
-		return "id", true
-	case "hbs", "sh":
-		return "hr", true
-	case "gl": // with a warning: see StandIn
-		return "es", true
-	case "vi-vn":
-		return "vi", true
-	case "hy-arevela":
-		return "hy", true
-	case "hy-arevmda":
-		return "hyw", true
-	}
-	return "", false
+// languageTable has lines of these kinds:
+//
+//	alias   codes other than the engine's own, and the engine language; see StandIn about gl
+//	near    codes of languages that the engine does not speak, and the engine language; see NearestLanguage
+//	script  a script, the engine language of most of its texts, and the weight of a letter; see scriptLanguage
+//	other   engine languages that are not written in Latin letters alone
+//
+//go:embed languages.tsv
+var languageTable string
+
+// languageData is the content of the table.
+type languageData struct {
+	aliases, nearest map[string]string
+	scripts          []scriptLanguage
+	other            map[string]bool
 }
+
+var languages = sync.OnceValue(func() languageData {
+	d := languageData{aliases: map[string]string{}, nearest: map[string]string{}, other: map[string]bool{}}
+	for line := range strings.Lines(languageTable) {
+		row := strings.Split(strings.TrimSpace(line), "\t")
+		for code := range strings.FieldsSeq(row[1]) {
+			switch row[0] {
+			case "alias":
+				d.aliases[code] = row[2]
+			case "near":
+				d.nearest[code] = row[2]
+			case "script":
+				d.scripts = append(d.scripts, scriptLanguage{unicode.Scripts[code], row[2], int(row[3][0] - '0')})
+			case "other":
+				d.other[code] = true
+			}
+		}
+	}
+	return d
+})
 
 // StandIn returns the warning for a client that another language is spoken in place of the requested one, or "".
 func StandIn(code string) string {
@@ -80,23 +83,7 @@ func StandIn(code string) string {
 
 // NearestLanguage returns the engine language that is nearest to one that the engine does not speak, by sounds and
 // kinship, or "".
-func NearestLanguage(code string) string {
-	switch primarySubtag(code) {
-	case "fil", "tl":
-		return "id"
-	case "km":
-		return "vi"
-	case "lo":
-		return "th"
-	case "so":
-		return "om"
-	case "zu":
-		return "tn"
-	case "yo":
-		return "sw"
-	}
-	return ""
-}
+func NearestLanguage(code string) string { return languages().nearest[primarySubtag(code)] }
 
 func primarySubtag(code string) string {
 	primary, _, _ := strings.Cut(strings.ReplaceAll(strings.ToLower(strings.TrimSpace(code)), "_", "-"), "-")

@@ -19,8 +19,12 @@ const silenceOfNothing = 0.1
 // faintest is the sample value below which speech fades into its pauses, 44 dB below full scale.
 const faintest = 200
 
-// faintOf returns the sample value of an engine that the gain turns into faintest.
-func faintOf(s mastering.Settings) int { return int(faintest / math.Pow(10, s.Gain/20)) }
+// faint returns the sample value of the stream's engine that the gain at a speed turns into faintest.
+func (st *Stream) faint(speed float64) int {
+	r := st.request
+	r.Speed = speed
+	return int(faintest / math.Pow(10, st.masteringOf(r).Gain/20))
+}
 
 // Request describes the speech of one text.
 type Request struct {
@@ -112,10 +116,6 @@ func (s *Speaker) Speak(ctx context.Context, r Request) *Stream {
 
 func (s *Speaker) newStream(engine Engine, r Request, segments []Segment) *Stream {
 	st := &Stream{engine: engine, request: r, manner: newManner(r.Prosody, r.Model), masteringOf: s.masteringOf}
-	st.faint = faintOf(s.masteringOf(r))
-	own := r
-	own.Speed = 1
-	st.ownFaint = faintOf(s.masteringOf(own))
 	st.segments = r.Lexicon.Pronounce(segments, r.Language)
 	return st
 }
@@ -174,8 +174,6 @@ type Stream struct {
 	manner      manner
 	segments    []Segment
 	masteringOf func(Request) mastering.Settings
-	faint       int       // see Job
-	ownFaint    int       // the same at speed 1
 	fit         *fit      // nil unless a length was requested
 	audition    *audition // nil if the text is surely spoken
 	// the warning that another voice speaks
@@ -396,7 +394,7 @@ func (st *Stream) job(index int, careful bool) Job {
 		First:    index == 0,
 		NoPause:  index == len(st.segments)-1,
 		Careful:  careful,
-		Faint:    st.faint,
+		Faint:    st.faint(st.request.Speed),
 		Phrases:  st.manner.phrasesOf(text, st.request.Seed),
 	}
 	job.Continues = !job.NoPause && pauseAfter(text) == 0

@@ -90,7 +90,7 @@ func await(ctx context.Context, done <-chan struct{}) error {
 // letters that is spoken, because only some languages read digits and symbols. The second engine knows only the letters
 // of English.
 func isSurelySpoken(text string, bySecond bool) bool {
-	table := scripts()
+	table := languages().scripts
 	return strings.ContainsFunc(text, func(r rune) bool {
 		if r <= unicode.MaxASCII || bySecond {
 			return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'

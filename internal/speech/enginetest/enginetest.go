@@ -72,7 +72,10 @@ func Speak(ctx context.Context, e speech.Engine, job speech.Job) (Speech, error)
 		return Speech{}, err
 	}
 	defer u.Close()
-	var s Speech
+	return read(ctx, u)
+}
+
+func read(ctx context.Context, u speech.Utterance) (s Speech, err error) {
 	for {
 		pcm, err := u.Next(ctx)
 		if errors.Is(err, io.EOF) {
@@ -239,15 +242,11 @@ func phrases(t *testing.T, config Config) {
 }
 
 func changesPitch(t *testing.T, own Speech, rate int, say func(func(*speech.Phrase)) Speech) {
-	ownPitches := pitches(own.PCM, rate)
 	for _, semitones := range []float64{-4, 4} {
-		changed := pitches(say(func(p *speech.Phrase) { p.Pitch = semitones }).PCM, rate)
-		require.InDelta(t, quantile(ownPitches, 0.5)+semitones, quantile(changed, 0.5), 1.5, "pitch %v", semitones)
+		changed := MedianPitch(say(func(p *speech.Phrase) { p.Pitch = semitones }).PCM, rate)
+		require.InDelta(t, MedianPitch(own.PCM, rate)+semitones, changed, 1.5, "pitch %v", semitones)
 	}
-	spread := func(s Speech) float64 {
-		p := pitches(s.PCM, rate)
-		return quantile(p, 0.9) - quantile(p, 0.1)
-	}
+	spread := func(s Speech) float64 { return pitch(s.PCM, rate, 0.9) - pitch(s.PCM, rate, 0.1) }
 	require.Less(t, spread(say(func(p *speech.Phrase) { p.Range = 0 })), 0.7*spread(own), "monotone")
 	require.Greater(t, spread(say(func(p *speech.Phrase) { p.Range = 2 })), 1.2*spread(own), "lively")
 }
@@ -420,16 +419,9 @@ func slowReader(t *testing.T, config Config) {
 	}
 	want := mustSpeak(t, e, config.job(Sentence))
 	for _, u := range unread {
-		var got []byte
-		for {
-			pcm, err := u.Next(t.Context())
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			require.NoError(t, err)
-			got = append(got, pcm...)
-		}
-		require.True(t, bytes.Equal(want.PCM, got))
+		got, err := read(t.Context(), u)
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(want.PCM, got.PCM))
 	}
 }
 

@@ -43,7 +43,7 @@ func TestSoakTexts(t *testing.T) {
 		speakers.Go(func() {
 			for language := range next {
 				text := enginetest.HostileText(random)
-				if letters := lettersOf(language); letters != nil && random.IntN(3) > 0 {
+				if letters := plainLetters[language]; letters != nil && random.IntN(3) > 0 {
 					text = enginetest.PlainText(random, letters)
 				}
 				if !isRisky(language, text) {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/recital-tts/recital/internal/speech"
 )
@@ -101,19 +102,39 @@ func readFormant(line string, formants *[peaks]formant) {
 
 func round(value float64) int { return int(math.Round(value)) }
 
-// voiceFiles has a line for each engine language of package speech, with its voice file in the data of espeak-ng 1.51.
+// languages has a line for each engine language of package speech, with its voice file in the data of espeak-ng 1.51
+// and the code points of the letters of plain texts (see isRisky): the Latin ones if there is no column, and none if
+// every text is risky. Plain words in the abugidas of India and its neighbours crash espeak-ng, too.
 //
-//go:embed voicefiles.tsv
-var voiceFiles string
+//go:embed languages.tsv
+var languages string
 
-// languageFiles maps each engine language to its voice file.
-var languageFiles = parseVoiceFiles()
+// languageFiles maps each engine language to its voice file, and plainLetters to the letters, or nil for none.
+var languageFiles, plainLetters = parseLanguages()
 
-func parseVoiceFiles() map[string]string {
-	files := map[string]string{}
-	for line := range strings.Lines(voiceFiles) {
-		language, file, _ := strings.Cut(strings.TrimSpace(line), "\t")
-		files[language] = file
+const latinLetters = "0041-005A 0061-007A 00C0-024F 1E00-1EFF"
+
+func parseLanguages() (files map[string]string, letters map[string]*unicode.RangeTable) {
+	files, letters = map[string]string{}, map[string]*unicode.RangeTable{}
+	for line := range strings.Lines(languages) {
+		row := append(strings.Split(strings.TrimSpace(line), "\t"), latinLetters)
+		files[row[0]] = row[1]
+		if row[2] != "none" {
+			letters[row[0]] = lettersIn(row[2])
+		}
 	}
-	return files
+	return files, letters
+}
+
+// lettersIn returns a table of ranges of code points.
+func lettersIn(ranges string) *unicode.RangeTable {
+	table := &unicode.RangeTable{}
+	for text := range strings.FieldsSeq(ranges) {
+		r := unicode.Range16{Stride: 1}
+		if _, err := fmt.Sscanf(text, "%x-%x", &r.Lo, &r.Hi); err != nil {
+			panic(err) // it is compiled in
+		}
+		table.R16 = append(table.R16, r)
+	}
+	return table
 }

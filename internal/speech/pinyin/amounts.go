@@ -2,6 +2,7 @@ package pinyin
 
 import (
 	"cmp"
+	_ "embed"
 	"regexp"
 	"slices"
 	"strconv"
@@ -11,76 +12,46 @@ import (
 	"github.com/recital-tts/recital/internal/speech/frontend"
 )
 
-// form is a written form of an amount, and its spoken form in Chinese letters, in which $1 is the first group as a
-// number, #1 digit by digit, and @1 as it is written.
+// table has a line for each written form of an amount, in the order in which they are tried: its kind, its pattern,
+// its spoken form, and the texts that do not come before it, divided by strokes. In the spoken form, which is in Chinese
+// letters, $1 is the first group as a number, #1 digit by digit, and @1 as it is written or by its name. Before these
+// are the parts of patterns, which stand in braces there, and the names of units and symbols.
+//
+//go:embed amounts.tsv
+var table string
+
+// form is a written form of an amount.
 type form struct {
 	kind    frontend.Kind
 	pattern *regexp.Regexp
 	said    string
-	unless  string // texts that do not come before it, divided by strokes
+	unless  string
 }
 
-const (
-	amount = `(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)`
-	until  = `\s?[-–—~～〜至到]\s?`
-	scale  = `([万亿]?)`
-	unit   = `(?:\s?(km²|km/h|m²|m³|km|kg|cm|mm|mg|ml|mL|℃|°C|°|m|g|[Ll]))`
-)
+// forms and names are those of the table.
+var forms, names = parseTable()
 
-// forms are tried in order.
-var forms = []form{
-	on(frontend.Date, `(\d{4})[-/.]0?([1-9]|1[0-2])[-/.]0?([1-9]|[12]\d|3[01])`, "#1年$2月$3日"),
-	on(frontend.Range, `(\d{4})[-–—~～至到](\d{4})年`, "#1到#2"),
-	on(frontend.Range, `(\d{4})[-–—~～至到](\d{4})(赛季|学年|财年)`, "#1到#2@3"),
-	on(frontend.Number, `(\d{3,4})(室|次列车|次航班)`, "#1@2"),
-	on(frontend.Range, `(\d{2,3})/(\d{2,3})\s?mmHg`, "$1，$2毫米汞柱"),
-	on(frontend.Number, `(\d{1,4})[xX](\d{1,4})`, "$1乘$2"),
-	on(frontend.Date, `(\d{4})年`, "#1"),
-	on(frontend.Phone, `\+(\d{1,3})[ -](\d{2,4}[ -]?\d{3,4}[ -]?\d{4})`, "加#1，#2"),
-	on(frontend.Phone, `(1[3-9]\d{9}|1[3-9]\d[ -]\d{4}[ -]\d{4}|0\d{2,3}-\d{7,8}|[48]00-(?:\d{3}-\d{4}|\d{4}-\d{3}))`,
-		"#1"),
-	{frontend.Time, regexp.MustCompile(`^([01]?\d|2[0-4]):([0-5]\d)(?:` + until + `([01]?\d|2[0-4]):([0-5]\d))?`), "",
-		"比分|比例|比|:"},
-	on(frontend.Range, `(\d+)[:：](\d+)`, "$1比$2"),
-	{frontend.Fraction, regexp.MustCompile(`^(\d{1,3})/(\d{1,3})`), "$2分之$1", "血压|血压："},
-	on(frontend.Range, `(\d{2,3})/(\d{2,3})`, "$1，$2"),
-	on(frontend.Money, `[¥￥]\s?`+amount+scale+`元?`, "$1@2元"),
-	on(frontend.Money, `(?:US)?\$\s?`+amount+scale, "$1@2美元"),
-	on(frontend.Money, `€\s?`+amount+scale, "$1@2欧元"),
-	on(frontend.Money, `£\s?`+amount+scale, "$1@2英镑"),
-	on(frontend.Money, amount+scale+`\s?(?:RMB|CNY)`, "$1@2人民币"),
-	on(frontend.Range, amount+`[%％]?`+until+amount+`[%％]`, "百分之$1到百分之$2"),
-	on(frontend.Unit, `[-−]`+amount+`\s?(?:℃|°C)`, "零下$1摄氏度"),
-	on(frontend.Unit, `[-−]`+amount+`[%％]`, "负百分之$1"),
-	on(frontend.Unit, amount+`[%％]`, "百分之$1"),
-	on(frontend.Unit, amount+`‰`, "千分之$1"),
-	on(frontend.Number, amount+`\s?[-−]\s?`+amount+`\s?([=＝])`, "$1减$2@3"),
-	on(frontend.Range, amount+unit+`?`+until+amount+unit, "$1@2到$3@4"),
-	on(frontend.Range, amount+until+amount, "$1到$2"),
-	on(frontend.Range, `-(\d{1,2})([日号])`, "到$1@2"),
-	on(frontend.Number, `[-−]`+amount, "负$1"),
-	on(frontend.Version, `[vV](\d+)\.(\d+)(?:\.(\d+))?`, "$1点$2点$3"),
-	on(frontend.Version, `(\d+)\.(\d+)\.(\d+)\.(\d+)`, "$1点$2点$3点$4"),
-	on(frontend.Version, `(\d+)\.(\d+)\.(\d+)`, "$1点$2点$3"),
-	on(frontend.Unit, amount+unit, "$1@2"),
-	on(frontend.Number, amount, "$1"),
-	on(frontend.Symbol, `([+×÷=＋＝])\s?`, "@1"),
+func parseTable() (forms []form, names map[string]string) {
+	names = map[string]string{}
+	var parts []string
+	for line := range strings.Lines(table) {
+		row := append(strings.Split(strings.TrimSuffix(line, "\n"), "\t"), "")
+		switch row[0] {
+		case "part":
+			parts = append(parts, "{"+row[1]+"}", row[2])
+		case "name":
+			names[row[1]] = row[2]
+		default:
+			pattern := regexp.MustCompile("^(?:" + strings.NewReplacer(parts...).Replace(row[1]) + ")")
+			forms = append(forms, form{frontend.Kind(row[0]), pattern, row[2], row[3]})
+		}
+	}
+	return forms, names
 }
 
 // listed matches a number before another one in a list, which is no telephone number. Without it, each would be tried
 // as all forms.
 var listed = regexp.MustCompile(`^(\d{1,2}|[02-9]\d\d|\d{4,9}) \d`)
-
-func on(kind frontend.Kind, pattern, said string) form {
-	return form{kind: kind, pattern: regexp.MustCompile("^(?:" + pattern + ")"), said: said}
-}
-
-// names has the spoken forms of units and symbols.
-var names = map[string]string{
-	"km²": "平方公里", "km/h": "公里每小时", "m²": "平方米", "m³": "立方米", "km": "公里", "kg": "公斤", "cm": "厘米", "mm": "毫米",
-	"mg": "毫克", "ml": "毫升", "mL": "毫升", "℃": "摄氏度", "°C": "摄氏度", "°": "度", "m": "米", "g": "克", "L": "升", "l": "升",
-	"+": "加", "＋": "加", "×": "乘", "÷": "除以", "=": "等于", "＝": "等于",
-}
 
 // Amount is a number, a date, a time, a unit or a sign in a text.
 type Amount struct {

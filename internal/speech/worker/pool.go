@@ -27,7 +27,7 @@ type Pool struct {
 	config     Config
 	command    atomic.Pointer[workers.Command]
 	sampleRate int
-	queue      queue
+	queue      *queue
 	counting   sync.Mutex
 	counts     Stats // without Size and Queued
 
@@ -55,7 +55,7 @@ func Open(config Config) (*Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Pool{config: config}
+	p := &Pool{config: config, queue: newQueue()}
 	p.command.Store(&config.Command)
 	p.ctx, p.close = context.WithCancel(context.Background())
 	first, err := p.startEngine(p.ctx)
@@ -93,22 +93,11 @@ func (p *Pool) Speak(ctx context.Context, job speech.Job) (speech.Utterance, err
 	if speed := engineproto.EngineSpeed(job); speed != job.Pace() {
 		t.utterance.stretcher = stretch.New(p.sampleRate, speed/job.Pace())
 	}
-	if err := p.queue.push(t); err != nil {
+	if err := p.queue.pass(ctx, p.ctx.Done(), t); err != nil {
 		t.utterance.Close()
-		return nil, err
+		return nil, fmt.Errorf("waiting for a speech engine process: %w", err)
 	}
-	select {
-	case err := <-t.taken:
-		if err != nil {
-			t.utterance.Close()
-			return nil, err
-		}
-		return t.utterance, nil
-	case <-ctx.Done():
-		t.utterance.Close()
-		p.queue.remove(t)
-		return nil, fmt.Errorf("waiting for a speech engine process: %w", ctx.Err())
-	}
+	return t.utterance, nil
 }
 
 // Healthy reports whether a process is running.
@@ -131,7 +120,6 @@ func (p *Pool) count(change func(counts *Stats)) {
 
 // Close cancels all jobs, stops the processes and waits for them. It may be called more than once.
 func (p *Pool) Close() error {
-	p.queue.close()
 	p.close()
 	p.slots.Wait()
 	return nil

@@ -2,8 +2,7 @@ package worker
 
 import (
 	"context"
-	"slices"
-	"sync"
+	"sync/atomic"
 
 	"github.com/recital-tts/recital/internal/speech"
 )
@@ -18,128 +17,88 @@ type task struct {
 	taken     chan error // receives nil once a process has the job, or the reason for its refusal
 }
 
-// queue distributes tasks to processes: first segments before later ones, oldest first among equals.
+// queue distributes tasks to processes: first segments before later ones, oldest first among equals. A task stays with
+// its sender until a process receives it, so that it is lost neither with a process nor with a client. Senders wait in
+// the order of their arrival, as do idle processes.
 type queue struct {
-	mu       sync.Mutex
-	closed   bool
-	first    []*task
-	later    []*task
-	overtook int          // first segments taken in a row while a later one waited
-	idle     []chan *task // channels of the idle processes, longest idle first; each has room for one task
+	first, later line
+	overtook     atomic.Int64 // first segments taken in a row while a later one waited
 }
 
-// push adds a task, or passes it to an idle process.
-func (q *queue) push(t *task) error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.closed {
-		return speech.ErrEngineClosed
-	}
-	q.hand(t)
-	return nil
+// line is the tasks of one kind.
+type line struct {
+	tasks   chan *task
+	waiting atomic.Int64
 }
 
-func (q *queue) hand(t *task) {
-	if len(q.idle) > 0 {
-		q.idle[0] <- t
-		q.idle = q.idle[1:]
-		return
-	}
+func newQueue() *queue {
+	return &queue{first: line{tasks: make(chan *task)}, later: line{tasks: make(chan *task)}}
+}
+
+// pass waits until a process has the task, or for the reason why none will have it.
+func (q *queue) pass(ctx context.Context, closed <-chan struct{}, t *task) error {
+	l := &q.later
 	if t.job.First {
-		q.first = append(q.first, t)
-		return
+		l = &q.first
 	}
-	q.later = append(q.later, t)
+	l.waiting.Add(1)
+	defer l.waiting.Add(-1)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case l.tasks <- t:
+		return <-t.taken
+	case <-closed:
+		return speech.ErrEngineClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // take waits for a task until ctx ends or the process has died.
-func (q *queue) take(ctx context.Context, died <-chan struct{}) (*task, bool) {
-	q.mu.Lock()
-	if t := q.pop(); t != nil {
-		q.mu.Unlock()
+func (q *queue) take(ctx context.Context, died <-chan struct{}) (t *task, ok bool) {
+	if t = q.next(); t != nil {
 		return t, true
 	}
-	turn := make(chan *task, 1)
-	q.idle = append(q.idle, turn)
-	q.mu.Unlock()
 	select {
-	case t := <-turn:
-		return t, true
+	case t = <-q.first.tasks:
+	case t = <-q.later.tasks:
 	case <-died:
 	case <-ctx.Done():
 	}
-	q.leave(turn)
-	return nil, false
+	return t, t != nil
 }
 
-// leave removes a process from the idle ones. It passes on a task that the process has received meanwhile.
-func (q *queue) leave(turn chan *task) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if i := slices.Index(q.idle, turn); i >= 0 {
-		q.idle = slices.Delete(q.idle, i, i+1)
-		return
+// next returns the next waiting task, or nil.
+func (q *queue) next() *task {
+	if q.later.waiting.Load() == 0 || q.overtook.Load() < overtakeLimit {
+		if t := q.first.poll(); t != nil {
+			q.overtook.Add(min(1, q.later.waiting.Load()))
+			return t
+		}
 	}
-	t := <-turn
-	switch {
-	case q.closed:
-		t.taken <- speech.ErrEngineClosed
-	case len(q.idle) > 0:
-		q.hand(t)
-	case t.job.First:
-		q.first = slices.Insert(q.first, 0, t)
+	q.overtook.Store(0)
+	if t := q.later.poll(); t != nil {
+		return t
+	}
+	return q.first.poll()
+}
+
+func (l *line) poll() *task {
+	select {
+	case t := <-l.tasks:
+		return t
 	default:
-		q.later = slices.Insert(q.later, 0, t)
-	}
-}
-
-func (q *queue) pop() *task {
-	from := &q.later
-	if len(q.first) > 0 && (len(q.later) == 0 || q.overtook < overtakeLimit) {
-		from = &q.first
-	}
-	if len(*from) == 0 {
 		return nil
 	}
-	q.overtook++
-	if from == &q.later || len(q.later) == 0 {
-		q.overtook = 0
-	}
-	t := (*from)[0]
-	(*from)[0] = nil
-	*from = (*from)[1:]
-	return t
-}
-
-// remove drops a cancelled task.
-func (q *queue) remove(t *task) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	same := func(other *task) bool { return other == t }
-	q.first = slices.DeleteFunc(q.first, same)
-	q.later = slices.DeleteFunc(q.later, same)
-}
-
-// close refuses all waiting and future tasks.
-func (q *queue) close() {
-	q.mu.Lock()
-	q.closed = true
-	q.mu.Unlock()
-	q.refuse(speech.ErrEngineClosed)
 }
 
 // refuse refuses the waiting tasks.
 func (q *queue) refuse(why error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for _, t := range slices.Concat(q.first, q.later) {
+	for t := q.next(); t != nil; t = q.next() {
 		t.taken <- why
 	}
-	q.first, q.later = nil, nil
 }
 
-func (q *queue) len() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return len(q.first) + len(q.later)
-}
+func (q *queue) len() int { return int(q.first.waiting.Load() + q.later.waiting.Load()) }

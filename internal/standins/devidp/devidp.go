@@ -117,9 +117,8 @@ func (s *Server) Close() error { return s.server.Close() }
 // fault is a way in which a sign-in fails, "" for none.
 type fault string
 
-// The faults, in the order of the login page.
+// The faults, which login.html explains.
 const (
-	noFault         fault = ""
 	accessDenied    fault = "access_denied"
 	providerError   fault = "server_error"
 	noName          fault = "no_name"
@@ -137,30 +136,6 @@ const (
 	expired         fault = "expired"
 	badSignature    fault = "bad_signature"
 )
-
-// faults have the texts of the login page.
-var faults = []struct {
-	Fault fault
-	Text  string
-}{
-	{noFault, "nothing"},
-	{accessDenied, "the person refuses"},
-	{providerError, "the provider answers with an error"},
-	{noName, "there is no name"},
-	{noEmail, "there is no e-mail address"},
-	{emailUnverified, "the e-mail address is not verified"},
-	{otherUserInfo, "the user info is about somebody else"},
-	{wrongState, "the state is another one"},
-	{otherIssuer, "another issuer answers"},
-	{usedCode, "the code was used before"},
-	{tokenError, "the token endpoint fails"},
-	{wrongNonce, "the ID token has another nonce"},
-	{wrongIssuer, "the ID token is of another issuer"},
-	{wrongAudience, "the ID token is for another client"},
-	{wrongParty, "the ID token was made for another party"},
-	{expired, "the ID token has expired"},
-	{badSignature, "the ID token's signature is forged"},
-}
 
 // person is who signs in.
 type person struct{ Name, Email, Picture string }
@@ -401,7 +376,7 @@ func (s *Server) showPage(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
-	_ = page.Execute(w, map[string]any{"Name": in.name, "Faults": faults}) // an error means that the browser has gone
+	_ = page.Execute(w, map[string]string{"Name": in.name}) // an error means that the browser has gone
 }
 
 // answerPage sends the browser back to the client.

@@ -102,7 +102,9 @@ func (p *process) newStream() (*stream, error) {
 	for p.streams[p.lastID] != nil {
 		p.lastID++ // ids wrap around after four billion streams
 	}
-	st := &stream{process: p, id: p.lastID, replies: make(chan workers.Frame, 1), lost: make(chan struct{})}
+	st := &stream{
+		process: p, id: p.lastID, replies: make(chan workers.Frame, 1), watchdog: time.AfterFunc(p.timeout, p.stalled),
+	}
 	p.streams[st.id] = st
 	return st, nil
 }
@@ -165,13 +167,15 @@ func (p *process) deliver(reply workers.Frame) error {
 	case st == nil:
 		return errNoRequest
 	case reply.Kind == protocol.Closed && st.closed:
-		st.stopTimers()
+		st.watchdog.Stop()
 		delete(p.streams, st.id)
 		return nil
-	case reply.Kind == protocol.Closed || !st.callTimer.running():
+	case reply.Kind == protocol.Closed || !st.asks:
 		return errNoRequest
 	}
-	st.callTimer.stop()
+	if st.asks = false; !st.closed {
+		st.watchdog.Stop()
+	}
 	st.replies <- reply // never blocks: it has room for the reply to the only request in flight
 	return nil
 }
@@ -194,8 +198,7 @@ func (p *process) loseStreams() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, st := range p.streams {
-		st.stopTimers()
-		close(st.lost)
+		st.watchdog.Stop()
 	}
 	clear(p.streams)
 }

@@ -17,12 +17,12 @@ type stream struct {
 	process *process
 	id      uint32
 	replies chan workers.Frame // has room for the reply to the request in flight
-	lost    chan struct{}      // closed when the process has exited
 	err     error              // set when no further call is possible
 
 	// Guarded by the process's mutex.
-	callTimer, closeTimer timer // running while a request is in flight
-	closed                bool  // Close was requested
+	asks     bool        // a request other than Close is in flight
+	closed   bool        // Close was requested
+	watchdog *time.Timer // runs while a reply is due
 }
 
 func (s *stream) Encode(ctx context.Context, pcm []byte) ([]byte, error) {
@@ -84,7 +84,7 @@ func (s *stream) call(ctx context.Context, kind byte, payload []byte) ([]byte, e
 			return reply.Payload, nil
 		}
 		s.err = fmt.Errorf("%w: %s", ErrCodecFailed, reply.Payload)
-	case <-s.lost:
+	case <-s.process.ended:
 		s.err = s.process.cause()
 	case <-ctx.Done():
 		s.err = ctx.Err()
@@ -96,7 +96,8 @@ func (s *stream) request(kind byte, payload []byte) {
 	p := s.process
 	p.mu.Lock()
 	if p.streams[s.id] == s {
-		s.callTimer.start(p.timeout, p.stalled)
+		s.asks = true
+		s.watchdog.Reset(p.timeout)
 	}
 	p.mu.Unlock()
 	p.request(workers.Frame{Kind: kind, Stream: s.id, Payload: payload})
@@ -117,26 +118,6 @@ func (s *stream) Close() {
 	if p.streams[s.id] != s {
 		return
 	}
-	s.closeTimer.start(p.timeout, p.stalled)
+	s.watchdog.Reset(p.timeout)
 	p.request(workers.Frame{Kind: protocol.Close, Stream: s.id})
-}
-
-// stopTimers is called with the process's mutex held.
-func (s *stream) stopTimers() {
-	s.callTimer.stop()
-	s.closeTimer.stop()
-}
-
-// timer is a time.Timer that may not have been started.
-type timer struct{ t *time.Timer }
-
-func (t *timer) start(d time.Duration, expired func()) { t.t = time.AfterFunc(d, expired) }
-
-func (t *timer) running() bool { return t.t != nil }
-
-func (t *timer) stop() {
-	if t.t != nil {
-		t.t.Stop()
-		t.t = nil
-	}
 }

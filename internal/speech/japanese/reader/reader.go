@@ -4,6 +4,7 @@
 package reader
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,23 +37,10 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	for _, d := range []struct {
-		value   *time.Duration
-		without time.Duration
-	}{
-		{&c.Idle, 10 * time.Minute}, {&c.Loading, time.Minute}, {&c.Timeout, 5 * time.Second},
-		{&c.Pause, 10 * time.Second},
-	} {
-		if *d.value <= 0 {
-			*d.value = d.without
-		}
-	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
-	if c.Command.Logger == nil {
-		c.Command.Logger = c.Logger
-	}
+	c.Idle, c.Loading = cmp.Or(c.Idle, 10*time.Minute), cmp.Or(c.Loading, time.Minute)
+	c.Timeout, c.Pause = cmp.Or(c.Timeout, 5*time.Second), cmp.Or(c.Pause, 10*time.Second)
+	c.Logger = cmp.Or(c.Logger, slog.Default())
+	c.Command.Logger = cmp.Or(c.Command.Logger, c.Logger)
 	c.Command.Alone = true
 	return c
 }
@@ -75,8 +63,7 @@ type Reader struct {
 	process   *workers.Process // nil if none runs
 	failures  int              // starts in a row
 	notBefore time.Time        // of the next start
-	lastUse   time.Time
-	resting   *time.Timer // stops an idle process; nil before the first
+	resting   *time.Timer      // stops an idle process
 
 	running               atomic.Bool
 	starts, texts, failed atomic.Uint64
@@ -86,6 +73,7 @@ type Reader struct {
 func New(config Config) *Reader {
 	r := &Reader{config: config.withDefaults(), turn: make(chan struct{}, 1)}
 	r.ctx, r.close = context.WithCancel(context.Background())
+	r.resting = time.AfterFunc(r.config.Idle, r.rest)
 	return r
 }
 
@@ -116,11 +104,11 @@ func (r *Reader) inTurn(ctx context.Context, text string) ([]japanese.Reading, e
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
+	r.resting.Reset(r.config.Idle)
 	var err error
 	for range attempts {
 		var readings []japanese.Reading
 		if readings, err = r.attempt(text); err == nil {
-			r.restLater()
 			return readings, nil
 		}
 		if errors.Is(err, errPaused) || r.ctx.Err() != nil {
@@ -208,21 +196,11 @@ func (r *Reader) end(err error) error {
 	return err
 }
 
-// restLater puts off the end of an idle process.
-func (r *Reader) restLater() {
-	r.lastUse = time.Now()
-	if r.resting == nil {
-		r.resting = time.AfterFunc(r.config.Idle, r.rest)
-		return
-	}
-	r.resting.Reset(r.config.Idle)
-}
-
-// rest stops the process, unless it was used meanwhile.
+// rest stops an idle process.
 func (r *Reader) rest() {
 	r.turn <- struct{}{}
 	defer func() { <-r.turn }()
-	if r.process != nil && time.Since(r.lastUse) >= r.config.Idle {
+	if r.process != nil {
 		_ = r.end(nil)
 	}
 }
@@ -230,13 +208,7 @@ func (r *Reader) rest() {
 // Close stops the process, also if it is reading, and waits for its end. It may be called more than once.
 func (r *Reader) Close() error {
 	r.close()
-	r.turn <- struct{}{}
-	defer func() { <-r.turn }()
-	if r.resting != nil {
-		r.resting.Stop()
-	}
-	if r.process != nil {
-		_ = r.end(nil)
-	}
+	r.resting.Stop()
+	r.rest()
 	return nil
 }

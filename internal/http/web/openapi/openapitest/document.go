@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,14 +20,11 @@ import (
 // Document is a description that replies can be checked against.
 type Document struct {
 	spec       *openapi3.T
-	operations []operation
+	mux        *http.ServeMux // only finds the patterns of requests
+	operations map[string]operation
 }
 
-type operation struct {
-	*openapi3.Operation
-	method   string
-	segments []string
-}
+type operation struct{ *openapi3.Operation }
 
 // Parse reads and validates a description.
 func Parse(description []byte) (*Document, error) {
@@ -37,10 +35,15 @@ func Parse(description []byte) (*Document, error) {
 	if err := spec.Validate(context.Background(), openapi3.EnableSchemaFormatValidation()); err != nil {
 		return nil, fmt.Errorf("validating the description: %w", err)
 	}
-	d := &Document{spec: spec}
-	for path, item := range spec.Paths.Map() {
+	d := &Document{spec: spec, mux: http.NewServeMux(), operations: map[string]operation{}}
+	for route, item := range spec.Paths.Map() {
 		for method, described := range item.Operations() {
-			d.operations = append(d.operations, operation{described, method, strings.Split(path, "/")})
+			pattern := method + " " + route
+			if strings.HasSuffix(route, "/") {
+				pattern += "{$}"
+			}
+			d.mux.Handle(pattern, http.NotFoundHandler())
+			d.operations[pattern] = operation{described}
 		}
 	}
 	return d, d.close()
@@ -57,42 +60,14 @@ func (d *Document) close() error {
 	})
 }
 
-// find is the operation of a request, where literal segments go before parameters.
-func (d *Document) find(method, path string) (found operation, ok bool) {
-	if method == http.MethodHead {
-		method = http.MethodGet
+// find is the operation of a request. A path that the mux would redirect has none.
+func (d *Document) find(method string, address *url.URL) (found operation, ok bool) {
+	if path.Clean(address.Path) != address.Path {
+		return operation{}, false
 	}
-	segments := strings.Split(path, "/")
-	for _, o := range d.operations {
-		if o.method == method && o.matches(segments) && (!ok || o.parameters() < found.parameters()) {
-			found, ok = o, true
-		}
-	}
+	_, pattern := d.mux.Handler(&http.Request{Method: method, URL: address})
+	found, ok = d.operations[pattern]
 	return found, ok
-}
-
-func isParameter(segment string) bool { return strings.HasPrefix(segment, "{") }
-
-func (o operation) matches(segments []string) bool {
-	return len(segments) == len(o.segments) && o.fits(segments)
-}
-
-func (o operation) fits(segments []string) bool {
-	for i, segment := range o.segments {
-		if segment != segments[i] && (!isParameter(segment) || segments[i] == "") {
-			return false
-		}
-	}
-	return true
-}
-
-func (o operation) parameters() (count int) {
-	for _, segment := range o.segments {
-		if isParameter(segment) {
-			count++
-		}
-	}
-	return count
 }
 
 // CheckHead checks status, headers and content type of a reply. The schema is that of its body, nil when it is no JSON.
@@ -102,7 +77,7 @@ func (d *Document) CheckHead(
 	if method == http.MethodOptions || method == http.MethodHead && status == http.StatusMethodNotAllowed {
 		return nil, nil // answered everywhere alike
 	}
-	described, known := d.find(method, address.EscapedPath())
+	described, known := d.find(method, address)
 	if !known {
 		return nil, checkUnknown(status)
 	}
