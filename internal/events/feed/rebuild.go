@@ -167,11 +167,8 @@ type GenerationID struct {
 // ParkedState is the state of an event that a generation could not handle.
 type ParkedState string
 
-// The states of a parked event.
-const (
-	ParkedBlocking ParkedState = "blocking" // the generation stopped before it
-	ParkedWaiting  ParkedState = "parked"   // the generation continued without it and without later events of its stream
-)
+// ParkedBlocking is the only state: the generation stopped before the event.
+const ParkedBlocking ParkedState = "blocking"
 
 // Parked is an event that a generation could not handle.
 type Parked struct {
