@@ -58,7 +58,6 @@ type PageStats struct {
 	Rows        int           // written or deleted, in all generations
 	Took        time.Duration // from the page's arrival to its commit
 	Delay       time.Duration // from the last event's record in the log to its commit, by two clocks
-	At          time.Time
 }
 
 const defaultLease = 3 * time.Second
@@ -265,7 +264,6 @@ func (p *Projector) take(c catalogue) []*member {
 		if !g.live {
 			progress = newProgress(projection, p.followSoon)
 		}
-		progress.generation(g.Number)
 		members = append(members, newMember(projection, g, progress))
 	}
 	p.mu.Lock()

@@ -355,7 +355,7 @@ type pageWrite struct {
 // stats describes the page, committed at a time. Events without a value belong to foreign streams.
 func (p *pageWrite) stats(at time.Time) PageStats {
 	last := p.events[len(p.events)-1]
-	stats := PageStats{Events: len(p.events), Took: at.Sub(p.began), Delay: at.Sub(last.Created), At: at}
+	stats := PageStats{Events: len(p.events), Took: at.Sub(p.began), Delay: at.Sub(last.Created)}
 	for _, event := range p.events {
 		if event.Event == nil {
 			stats.Foreign++
@@ -453,7 +453,7 @@ func (s *session) moved(p *pageWrite) {
 	}
 	s.mu.Unlock()
 	for _, m := range p.members {
-		m.progress.advance(p.to, now)
+		m.progress.observe(p.to)
 	}
 	if s.config.OnPage != nil {
 		s.config.OnPage(p.stats(now))
