@@ -178,7 +178,7 @@ func TestThePagesOfParkedEvents(t *testing.T) {
 	d.generations.parked = []feed.Parked{{
 		GenerationID: feed.GenerationID{Name: "account", Version: 1, Number: 2}, Event: id, Type: "account-opened",
 		Stream:   "account-1",
-		Revision: 4, Position: eventlog.Position{Commit: 9, Prepare: 8}, State: feed.ParkedBlocking, Reason: "it fails",
+		Revision: 4, Position: eventlog.Position{Commit: 9, Prepare: 8}, Reason: "it fails",
 		At: time.Unix(1_700_000_000, 0),
 	}}
 	const one = `"parked":[{"name":"account","version":1,"generation":2,"event_id":"` + event + `","type":"account-opened",

@@ -13,7 +13,7 @@ import (
 )
 
 const parkedColumns = `name, version, generation, event_id, event_type, stream, revision,
-	commit_position, prepare_position, state, reason, parked_at`
+	commit_position, prepare_position, reason, parked_at`
 
 // Parked lists the events after a position that generations could not handle, in log order: at most limit of
 // them, and those at the same position as the last one.
@@ -26,7 +26,7 @@ func (p *Projector) Parked(ctx context.Context, after eventlog.Position, limit i
 func scanParked(row pgx.CollectableRow) (Parked, error) {
 	var p Parked
 	err := row.Scan(&p.Name, &p.Version, &p.Number, &p.Event, &p.Type, &p.Stream, &p.Revision, &p.Position.Commit,
-		&p.Position.Prepare, &p.State, &p.Reason, &p.At)
+		&p.Position.Prepare, &p.Reason, &p.At)
 	return p, err
 }
 
@@ -117,17 +117,16 @@ func block(ctx context.Context, db *pgxpool.Pool, m *member, event eventlog.Reco
 	_, err := db.Exec(ctx, `
 		insert into feed.parked (name, version, generation, event_id, event_type, stream, revision,
 			commit_position, prepare_position, state, reason)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
-		on conflict (name, version, generation, event_id) do update set state = excluded.state, reason = excluded.reason`,
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'blocking', $10)
+		on conflict (name, version, generation, event_id) do update set reason = excluded.reason`,
 		m.Name, m.Version, m.Number, event.ID, event.Type, event.Stream, event.Revision, event.Position.Commit,
-		event.Position.Prepare, ParkedBlocking, reason)
+		event.Position.Prepare, reason)
 	return err
 }
 
 // unblock removes what blocked the generation, for an instance that tries it.
 func unblock(ctx context.Context, tx pgx.Tx, m *member) error {
-	tag, err := tx.Exec(ctx, "delete from feed.parked where "+thisGeneration+" and state = 'blocking'",
-		m.Name, m.Version, m.Number)
+	tag, err := tx.Exec(ctx, "delete from feed.parked where "+thisGeneration, m.Name, m.Version, m.Number)
 	if err != nil || tag.RowsAffected() == 0 {
 		return err
 	}

@@ -195,7 +195,7 @@ const overviewQuery = `
 	from feed.generations g
 	join feed.checkpoints c using (name, version, generation)
 	left join lateral (
-		select count(*) as waiting, min(reason) filter (where state = 'blocking') as reason
+		select count(*) as waiting, min(reason) as reason
 		from feed.parked p where (p.name, p.version, p.generation) = (g.name, g.version, g.generation)
 	) p on true
 	left join lateral (

@@ -164,12 +164,6 @@ type GenerationID struct {
 	Number  int
 }
 
-// ParkedState is the state of an event that a generation could not handle.
-type ParkedState string
-
-// ParkedBlocking is the only state: the generation stopped before the event.
-const ParkedBlocking ParkedState = "blocking"
-
 // Parked is an event that a generation could not handle.
 type Parked struct {
 	GenerationID
@@ -178,7 +172,6 @@ type Parked struct {
 	Stream   string
 	Revision uint64
 	Position eventlog.Position
-	State    ParkedState
 	Reason   string // without personal data
 	At       time.Time
 }

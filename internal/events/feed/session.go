@@ -821,9 +821,6 @@ func (c *checkpoints) rebuild(ctx context.Context, tx pgx.Tx, m *member) error {
 	if err := emptyTables(ctx, tx, m.projection, m.Number); err != nil {
 		return err
 	}
-	if _, err := tx.Exec(ctx, "delete from feed.parked where "+thisGeneration, m.Name, m.Version, m.Number); err != nil {
-		return err
-	}
 	_, err := tx.Exec(ctx, `
 		update feed.checkpoints
 		set commit_position = 0, prepare_position = 0, events = 0, moved_at = clock_timestamp(), log_id = $4, epoch = $5
