@@ -34,7 +34,7 @@ func (*listParked) Help() string {
   recitalctl projections parked list --limit 1000 --format csv
 
 The table has a row for each event, with the read models that could not handle it. State: blocking (they stopped before
-it), parked (they continued without it and without later events of its stream).`
+it).`
 }
 
 // Validate implements kong's check of arguments.
@@ -128,17 +128,10 @@ func (c *retryParked) Run(ctx context.Context, admin *client, to terminal) error
 			return err
 		}
 	}
-	applied := 0
 	for _, g := range of {
-		handled, err := c.retry(ctx, admin, g)
-		if err != nil {
+		if err := c.retry(ctx, admin, g); err != nil {
 			return err
 		}
-		applied += handled
-	}
-	if applied > 0 {
-		fmt.Fprintf(to.notes, "Handled now: %d.\n", applied)
-		return nil
 	}
 	fmt.Fprintln(to.notes, "Stopped read models are restarted before the event; recitalctl projections list "+
 		"shows whether they can handle it.")
@@ -159,18 +152,13 @@ func (c *retryParked) stoppedBy(ctx context.Context, admin *client) (of []admina
 	return of, err
 }
 
-func (c *retryParked) retry(ctx context.Context, admin *client, of adminapi.GenerationID) (applied int, err error) {
+func (c *retryParked) retry(ctx context.Context, admin *client, of adminapi.GenerationID) error {
 	command := struct {
 		adminapi.GenerationID
 		EventID string `json:"event_id"`
 	}{of, c.Event}
-	done, err := post[struct {
-		Applied *int `json:"applied"`
-	}](ctx, admin, "trying again", "/admin/projections/parked/retry", command)
-	if err != nil {
-		return 0, err
-	}
-	return *done.Applied, nil
+	_, err := post[struct{}](ctx, admin, "trying again", "/admin/projections/parked/retry", command)
+	return err
 }
 
 // someEvent is an argument that identifies an event.
@@ -192,8 +180,7 @@ func (*skipEvent) Help() string {
   recitalctl projections parked skip 0190a5f0-1111-7222-8333-444455556666 --reason TEXT --yes     for scripts
 
 The log keeps the event and the skip. All readers of the log ignore the event until parked unskip: read models, even
-when they are rebuilt, commands, restored backups and later releases. Later events of its stream can then be retried
-(parked retry).
+when they are rebuilt, commands, restored backups and later releases.
 
 The event may have revoked an API key or a session, or closed the account. So if it is in the stream of an account or
 of a session, their credentials are refused until parked confirm. accounts close closes such an account.`

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -103,7 +102,7 @@ type Billing struct {
 	requests  accountLocks // the provider refuses a request while it executes the same one
 }
 
-// remembered is the size of each cache of a Billing. Looks and accounts take about 100 bytes each, notices 600.
+// remembered is the size of each cache of a Billing. Looks, locks and accounts take about 100 bytes each, notices 600.
 const remembered = 10_000
 
 // New returns a Billing.
@@ -111,63 +110,45 @@ func New(config Config) *Billing {
 	refreshed, _ := lru.New[string, eventlog.Position](remembered) // fails for a size below 1
 	notices, _ := lru.New[string, *keptNotice](remembered)
 	accounts, _ := lru.New[string, string](remembered)
-	return &Billing{Config: config, refreshed: refreshed, notices: notices, accounts: accounts}
+	return &Billing{Config: config, refreshed: refreshed, notices: notices, accounts: accounts,
+		looks: newAccountLocks(), requests: newAccountLocks()}
 }
 
-// accountLocks has a lock for each account.
+// accountLocks has the locks of the accounts that were last locked. One that is held is dropped only after thousands of
+// others.
 type accountLocks struct {
-	mu    sync.Mutex
-	locks map[string]*accountLock // by account
+	locks *lru.Cache[string, *semaphore.Weighted] // by account
 }
 
-// accountLock is the lock of an account that is held or awaited.
-type accountLock struct {
-	*semaphore.Weighted
-	users int
+func newAccountLocks() accountLocks {
+	locks, _ := lru.New[string, *semaphore.Weighted](remembered) // fails for a size below 1
+	return accountLocks{locks}
 }
 
 // lock waits for the lock of an account. The caller must call release, unless an error is returned.
-func (t *accountLocks) lock(ctx context.Context, account string) (release func(), err error) {
-	lock := t.enter(account)
+func (t accountLocks) lock(ctx context.Context, account string) (release func(), err error) {
+	lock := t.of(account)
 	if err := lock.Acquire(ctx, 1); err != nil {
-		t.leave(account)
 		return nil, err
 	}
-	return func() { lock.Release(1); t.leave(account) }, nil
+	return func() { lock.Release(1) }, nil
 }
 
 // tryLock takes the lock of an account if it is free. The caller must then call release.
-func (t *accountLocks) tryLock(account string) (release func(), free bool) {
-	lock := t.enter(account)
-	if !lock.TryAcquire(1) {
-		t.leave(account)
-		return nil, false
-	}
-	return func() { lock.Release(1); t.leave(account) }, true
+func (t accountLocks) tryLock(account string) (release func(), free bool) {
+	lock := t.of(account)
+	return func() { lock.Release(1) }, lock.TryAcquire(1)
 }
 
-func (t *accountLocks) enter(account string) *accountLock {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.locks == nil {
-		t.locks = map[string]*accountLock{}
+func (t accountLocks) of(account string) *semaphore.Weighted {
+	if lock, found := t.locks.Get(account); found {
+		return lock
 	}
-	lock := t.locks[account]
-	if lock == nil {
-		lock = &accountLock{Weighted: semaphore.NewWeighted(1)}
-		t.locks[account] = lock
+	lock := semaphore.NewWeighted(1)
+	if known, found, _ := t.locks.PeekOrAdd(account, lock); found {
+		return known
 	}
-	lock.users++
 	return lock
-}
-
-func (t *accountLocks) leave(account string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	lock := t.locks[account]
-	if lock.users--; lock.users == 0 {
-		delete(t.locks, account)
-	}
 }
 
 // State returns the subscription of an account, read from its stream.

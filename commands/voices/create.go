@@ -56,8 +56,8 @@ const (
 	storeTimeout = 15 * time.Minute
 	// cleanTimeout bounds the removal of unused blobs by a request. The rest is swept later.
 	cleanTimeout = 5 * time.Second
-	// pollEvery is the interval at which a request checks whether another instance has made its voice.
-	pollEvery = 500 * time.Millisecond
+	// pollEvery is the interval at which a request checks whether its voice has been made, on any instance.
+	pollEvery = 100 * time.Millisecond
 )
 
 // Room refuses an account that can have no other voice of any type, before its files are received. Errors:
@@ -221,8 +221,6 @@ func explainKeys(err error) error {
 
 // await returns an instant voice when it is ready or broken, or as it is after Limits.Wait.
 func (v *Voices) await(ctx context.Context, id string) (Voice, error) {
-	changed, stop := v.notifier.subscribe(id)
-	defer stop()
 	end := time.NewTimer(v.Limits.Wait)
 	defer end.Stop()
 	poll := time.NewTicker(pollEvery)
@@ -233,7 +231,6 @@ func (v *Voices) await(ctx context.Context, id string) (Voice, error) {
 			return Voice{ID: id, State: state, Position: position}, err
 		}
 		select {
-		case <-changed:
 		case <-poll.C:
 		case <-end.C:
 			waits = false

@@ -49,7 +49,6 @@ func (v *Voices) delete(ctx context.Context, account, id string, origin journal.
 func (v *Voices) stopMaking(id string) {
 	v.preparing.cancel(id)
 	v.training.cancel(id)
-	v.notifier.notify(id)
 }
 
 // Erase removes the blobs of a deleted voice, frees its place, and withdraws its star. It can be repeated. Blobs that

@@ -41,7 +41,6 @@ const (
 // training. It returns a *todo.NotYetError until that is done.
 func (v *Voices) Prepare(ctx context.Context, id string, cause uuid.UUID) (eventlog.Position, error) {
 	return v.preparing.watch(ctx, id, func(ctx context.Context) (eventlog.Position, error) {
-		defer v.notifier.notify(id)
 		m, err := v.begin(ctx, id, cause)
 		if err != nil || m.state.Phase != voice.Preparing || m.state.Deleted {
 			return m.position, err

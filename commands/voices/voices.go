@@ -92,7 +92,6 @@ type Voices struct {
 	opened       *lru.Cache[string, *opened]
 	preparing    *workerPool
 	training     *workerPool
-	notifier     notifier
 	previewGroup singleflight.Group // of renderings that are not stored
 	random       io.Reader          // source of ids
 }

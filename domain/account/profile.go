@@ -1,20 +1,12 @@
 package account
 
 import (
-	"time"
-
 	"github.com/recital-tts/recital/domain"
 )
 
-// RecordProfile records the owner's profile at the identity provider. An unchanged profile is not recorded again.
-type RecordProfile struct {
-	Name      []byte // sealed; see ProfileRecorded
-	Email     []byte
-	Picture   []byte
-	EmailHash string
-	Digest    string
-	At        time.Time
-}
+// RecordProfile records the owner's profile at the identity provider. An unchanged profile is not recorded again. The
+// account is the state's.
+type RecordProfile ProfileRecorded
 
 // Decide refuses a profile without a name or an e-mail address, and an account that is not open.
 func (c RecordProfile) Decide(s State) ([]Event, error) {
@@ -27,8 +19,6 @@ func (c RecordProfile) Decide(s State) ([]Event, error) {
 	if c.Digest == s.ProfileDigest {
 		return nil, nil
 	}
-	return []Event{ProfileRecorded{
-		Account: s.Account, Name: c.Name, Email: c.Email, Picture: c.Picture, EmailHash: c.EmailHash, Digest: c.Digest,
-		At: c.At,
-	}}, nil
+	c.Account = s.Account
+	return []Event{ProfileRecorded(c)}, nil
 }

@@ -24,7 +24,6 @@ type Reason string
 const (
 	GaveUp    Reason = "gave_up"    // an item of a to-do list failed too often, and is retried only hourly
 	Stopped   Reason = "stopped"    // a projection has stopped before an event that it cannot handle
-	Parked    Reason = "parked"     // a projection continues without an event that it cannot handle
 	Outdated  Reason = "outdated"   // a projection has stopped before an event that a newer release wrote
 	TakenOver Reason = "taken_over" // another instance moved the checkpoint of a projection that this one was feeding
 	NotFed    Reason = "not_fed"    // a generation of a projection has other tables than the release

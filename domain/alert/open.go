@@ -52,8 +52,6 @@ var words = map[Reason]struct{ sentence, advice string }{
 		"The error is in the log of the instance. The alert ends when the item is done."},
 	Stopped: {"Read models have stopped before an event that they cannot handle (SUBJECT)",
 		"Look at the parked event. After a fix retry it, or skip it with a reason."},
-	Parked: {"Read models continue without an event that they cannot handle (SUBJECT)",
-		"Look at the parked event. After a fix retry it, or skip it with a reason."},
 	Outdated: {"Read models wait for a release that knows an event (SUBJECT)",
 		"Continue the upgrade, or skip the event with a reason."},
 	TakenOver: {"Another instance has moved the checkpoint of read model SOURCE while this one was feeding it (SUBJECT)",

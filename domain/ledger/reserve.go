@@ -2,19 +2,12 @@ package ledger
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/recital-tts/recital/domain"
 )
 
-// Reserve reserves characters before a reply begins.
-type Reserve struct {
-	Reservation string
-	Characters  int64
-	Source      Source
-	At          time.Time
-	ExpiresAt   time.Time
-}
+// Reserve reserves characters before a reply begins. The account is the period's.
+type Reserve Reserved
 
 // Decide refuses with domain.PaymentRequired characters beyond the rest of plan and credit, if the plan is not metered;
 // open reservations count against both. It refuses with ErrSpendingCap characters that could exceed the spending cap,
@@ -42,8 +35,6 @@ func (c Reserve) Decide(s State) ([]Event, error) {
 	if !s.withinCap(c.Characters) {
 		return nil, ErrSpendingCap
 	}
-	return []Event{Reserved{
-		Account: s.Terms.Account, Reservation: c.Reservation, Characters: c.Characters, Source: c.Source, At: c.At,
-		ExpiresAt: c.ExpiresAt,
-	}}, nil
+	c.Account = s.Terms.Account
+	return []Event{Reserved(c)}, nil
 }

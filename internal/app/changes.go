@@ -19,13 +19,10 @@ func changesSlice(core *coreParts, shared *sharedParts) slice {
 	return slice{
 		name: "changes",
 		open: func() (service, error) {
-			notifier, err := changes.New(changes.Config{
+			notifier := changes.New(changes.Config{
 				Wait:    core.awaitShown,
 				Streams: core.cfg.EventStreams, AccountStreams: core.cfg.AccountEventStreams,
 			})
-			if err != nil {
-				return service{}, err
-			}
 			shared.changes = notifier
 			core.running.Add(lifecycle.Background("telling changes", notifier.Run))
 			read := readapi.API{Changes: notifier}

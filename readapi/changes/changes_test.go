@@ -53,9 +53,7 @@ func newDesk(t *testing.T, cfg changes.Config, api readapi.API) *desk {
 	d := &desk{t: t}
 	cfg.Wait = func(context.Context, eventlog.Position) error { return nil }
 	cfg.Pause = -1
-	var err error
-	d.Notifier, err = changes.New(cfg)
-	require.NoError(t, err)
+	d.Notifier = changes.New(cfg)
 	d.Begin(at(10))
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

@@ -25,7 +25,7 @@ type Generations interface {
 
 	// Parked returns at most limit events, and further ones at the same position as the last one.
 	Parked(ctx context.Context, after eventlog.Position, limit int) ([]feed.Parked, error)
-	RetryParked(ctx context.Context, id feed.GenerationID, event uuid.UUID) (applied int, err error)
+	RetryParked(ctx context.Context, id feed.GenerationID, event uuid.UUID) error
 }
 
 // Projections serves the operators' routes on read models.

@@ -40,8 +40,9 @@ func (r parkedEventRequest) event() (uuid.UUID, error) {
 	return id, nil
 }
 
+// retried is the reply to a retry: the generation handles the event afterwards.
 type retried struct {
-	Applied int `json:"applied"`
+	Applied int `json:"applied"` // always 0
 }
 
 func (p *Projections) retryParked(call *web.Call, in parkedEventRequest) (web.Reply, error) {
@@ -49,9 +50,8 @@ func (p *Projections) retryParked(call *web.Call, in parkedEventRequest) (web.Re
 	if err != nil {
 		return web.Reply{}, err
 	}
-	applied, err := p.Generations.RetryParked(call, in.id(), event)
-	if err != nil {
+	if err := p.Generations.RetryParked(call, in.id(), event); err != nil {
 		return web.Reply{}, feed.Answered(err)
 	}
-	return web.JSON(retried{applied}), nil
+	return web.JSON(retried{}), nil
 }

@@ -46,12 +46,15 @@ func progressOf(position, head eventlog.Position) float64 {
 	return float64(position.Commit) / float64(head.Commit)
 }
 
+// blocking is the state of a parked event: generations have stopped before it.
+const blocking = "blocking"
+
 func parkedOf(page []feed.Parked, more bool) adminapi.ParkedReply {
 	told := adminapi.ParkedReply{Parked: make([]adminapi.ParkedEventReply, len(page))}
 	for i, e := range page {
 		told.Parked[i] = adminapi.ParkedEventReply{
 			GenerationID: idOf(e.GenerationID), EventID: e.Event.String(), Type: e.Type, Stream: e.Stream,
-			Revision: e.Revision, Position: e.Position.String(), State: string(e.State), Reason: e.Reason,
+			Revision: e.Revision, Position: e.Position.String(), State: blocking, Reason: e.Reason,
 			ParkedAt: seconds(e.At),
 		}
 	}

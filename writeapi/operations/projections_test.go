@@ -65,9 +65,9 @@ func (g *generations) Parked(_ context.Context, after eventlog.Position, limit i
 	return g.parked, g.err
 }
 
-func (g *generations) RetryParked(_ context.Context, id feed.GenerationID, event uuid.UUID) (int, error) {
+func (g *generations) RetryParked(_ context.Context, id feed.GenerationID, event uuid.UUID) error {
 	g.note("retry %v %s", id, event)
-	return 3, g.err
+	return g.err
 }
 
 // desk serves the routes on a real server.
@@ -160,7 +160,7 @@ func TestWhatTheProjectorIsAsked(t *testing.T) {
 			`{"generations":[{"name":"account","version":1,"generation":1}]}`},
 		{"/retire", `{"name":"account","generation":3}`, `retire {account 0 3}`, `{"success":true}`},
 		{"/parked/retry", `{"name":"account","version":1,"generation":2,"event_id":"` + event + `"}`,
-			`retry {account 1 2} ` + event, `{"applied":3}`},
+			`retry {account 1 2} ` + event, `{"applied":0}`},
 	} {
 		t.Run(c.path, func(t *testing.T) {
 			d := openDesk(t)
@@ -178,7 +178,7 @@ func TestThePagesOfParkedEvents(t *testing.T) {
 	d.generations.parked = []feed.Parked{{
 		GenerationID: feed.GenerationID{Name: "account", Version: 1, Number: 2}, Event: id, Type: "account-opened",
 		Stream:   "account-1",
-		Revision: 4, Position: eventlog.Position{Commit: 9, Prepare: 8}, State: feed.ParkedBlocking, Reason: "it fails",
+		Revision: 4, Position: eventlog.Position{Commit: 9, Prepare: 8}, Reason: "it fails",
 		At: time.Unix(1_700_000_000, 0),
 	}}
 	const one = `"parked":[{"name":"account","version":1,"generation":2,"event_id":"` + event + `","type":"account-opened",

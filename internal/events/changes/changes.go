@@ -63,15 +63,15 @@ type Notifier struct {
 }
 
 // New returns a Notifier.
-func New(cfg Config) (*Notifier, error) {
+func New(cfg Config) *Notifier {
 	cfg.Streams, cfg.AccountStreams = cmp.Or(cfg.Streams, 4096), cmp.Or(cfg.AccountStreams, 20)
 	cfg.Remembered, cfg.Pause = cmp.Or(cfg.Remembered, 8192), cmp.Or(cfg.Pause, 100*time.Millisecond)
 	n := &Notifier{
 		cfg: cfg, wake: make(chan struct{}, 1), streams: map[string]map[*Stream]struct{}{}, marked: map[*Stream]struct{}{},
 	}
-	var err error
-	n.recent, err = simplelru.NewLRU(cfg.Remembered, func(_ subject, at eventlog.Position) { n.forgotten = at })
-	return n, err
+	// fails for a size below 1
+	n.recent, _ = simplelru.NewLRU(cfg.Remembered, func(_ subject, at eventlog.Position) { n.forgotten = at })
+	return n
 }
 
 // Begin sets the position after which Note is called with all events. It is called before Note and Listen.

@@ -43,9 +43,7 @@ func inWorld(t *testing.T, cfg changes.Config, do func(w *world)) {
 			}
 			return ctx.Err()
 		}
-		var err error
-		w.Notifier, err = changes.New(cfg)
-		require.NoError(t, err)
+		w.Notifier = changes.New(cfg)
 		w.Begin(at(10))
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
@@ -235,8 +233,7 @@ func FuzzNote(f *testing.F) {
 	f.Add("clip-c1", "clip-saved", `{"account":["a2"]}`)
 	f.Add("session-", "", "\x00")
 	f.Fuzz(func(t *testing.T, stream, eventType, data string) {
-		n, err := changes.New(changes.Config{Wait: func(context.Context, eventlog.Position) error { return nil }})
-		require.NoError(t, err)
+		n := changes.New(changes.Config{Wait: func(context.Context, eventlog.Position) error { return nil }})
 		n.Begin(at(1))
 		n.Note(eventlog.Recorded{Position: at(2), Stream: stream, Type: eventType, Data: []byte(data)})
 		if strings.Contains(stream+data, "a2") || strings.Contains(data, `\`) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -21,13 +22,13 @@ import (
 type catalogue struct {
 	revision    int64
 	generations []generation
-	tables      map[string]description // by schema
-	parkings    map[GenerationID]*parking
+	tables      map[string]description   // by schema
+	blocked     map[GenerationID]blocked // of those that have stopped
 }
 
 // readCatalogue reads the revision first, so that a concurrent change is detected later by its revision.
 func readCatalogue(ctx context.Context, db *pgxpool.Pool, projections []Projection) (catalogue, error) {
-	c := catalogue{parkings: map[GenerationID]*parking{}}
+	c := catalogue{blocked: map[GenerationID]blocked{}}
 	var err error
 	if c.revision, err = catalogueRevision(ctx, db); err != nil {
 		return catalogue{}, err
@@ -50,7 +51,7 @@ func readCatalogue(ctx context.Context, db *pgxpool.Pool, projections []Projecti
 	if c.tables, err = describeSchemas(ctx, db, schemas...); err != nil {
 		return catalogue{}, err
 	}
-	return c, c.readParkings(ctx, db, ours, names, versions)
+	return c, c.readBlocked(ctx, db, ours, names, versions)
 }
 
 // fits returns an error if a generation does not have the tables that a projection declares. A generation without
@@ -63,25 +64,24 @@ func (c catalogue) fits(p Projection, g generation) error {
 	return p.describe().compare(actual)
 }
 
-// readParkings reads the events and streams that the generations skip.
-func (c *catalogue) readParkings(ctx context.Context, db *pgxpool.Pool, condition string, arguments ...any) error {
-	rows, err := db.Query(ctx, "select name, version, generation, event_id, stream, state, "+
-		"reason from feed.parked where "+condition,
+// blocked is the event before which a generation has stopped, and the reason; zero if it has not.
+type blocked struct {
+	by     uuid.UUID
+	reason string
+}
+
+func (c *catalogue) readBlocked(ctx context.Context, db *pgxpool.Pool, condition string, arguments ...any) error {
+	rows, err := db.Query(ctx, "select name, version, generation, event_id, reason from feed.parked where "+condition,
 		arguments...)
 	if err != nil {
 		return err
 	}
-	var p Parked
-	_, err = pgx.ForEachRow(rows, []any{&p.Name, &p.Version, &p.Number, &p.Event, &p.Stream, &p.State, &p.Reason},
-		func() error {
-			parking := c.parkings[p.GenerationID]
-			if parking == nil {
-				parking = newParking()
-				c.parkings[p.GenerationID] = parking
-			}
-			parking.note(p)
-			return nil
-		})
+	var id GenerationID
+	var b blocked
+	_, err = pgx.ForEachRow(rows, []any{&id.Name, &id.Version, &id.Number, &b.by, &b.reason}, func() error {
+		c.blocked[id] = b
+		return nil
+	})
 	return err
 }
 

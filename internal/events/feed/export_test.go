@@ -21,7 +21,7 @@ func WriteBare(
 ) (time.Duration, int, error) {
 	var members []*member
 	for _, p := range projections {
-		members = append(members, newMember(p, generation{GenerationID: GenerationID{Number: 9999}}, newParking(), nil))
+		members = append(members, newMember(p, generation{GenerationID: GenerationID{Number: 9999}}, nil))
 		schema := tableSchema(p.Name, p.Version, 9999)
 		statements := []string{"drop schema if exists " + quote(schema) + " cascade", "create schema " + quote(schema)}
 		for _, t := range p.Tables {
@@ -38,13 +38,13 @@ func WriteBare(
 	for _, page := range pages {
 		batch := &pgx.Batch{}
 		for _, m := range members {
-			rows, err := m.turnedInto(page, m.parking)
+			rows, err := m.turnedInto(page)
 			if err != nil {
 				return 0, 0, err
 			}
 			written += rows.Count()
 			for _, w := range m.writers {
-				w.Queue(batch, rows.Rows)
+				w.Queue(batch, rows)
 			}
 		}
 		began := time.Now()

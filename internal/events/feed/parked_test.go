@@ -10,7 +10,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/eventnode/nodetest"
 	"github.com/recital-tts/recital/internal/events/feed/table"
@@ -28,22 +27,6 @@ func moody(name string) (p Projection, cured *atomic.Bool) {
 	}
 	ill.Tables = well.Tables
 	return ill, cured
-}
-
-// inStream appends events to one new stream and returns their positions.
-func (w *world) inStream(events ...any) []eventlog.Position {
-	w.t.Helper()
-	stream, revision := "counter-"+uuid.NewString(), eventlog.NoStream
-	var positions []eventlog.Position
-	for _, event := range events {
-		proposed, err := w.registry.Encode(uuid.New(), 0, metadata(), event)
-		require.NoError(w.t, err)
-		appended, err := w.log.Append(w.t.Context(), stream, revision, proposed)
-		require.NoError(w.t, err)
-		revision = appended.Revision
-		positions = append(positions, appended.Position)
-	}
-	return positions
 }
 
 // awaitParked waits until n events are parked.
@@ -65,105 +48,11 @@ func (r *running) skip(event uuid.UUID) error {
 	return r.Skipped(context.Background(), event)
 }
 
-func TestAParkingProjectionContinuesWithoutAStream(t *testing.T) {
-	// given a projection that may park, and a stream that begins with a refused event
-	w := newWorld(t)
-	projection, cured := moody("list")
-	projection.Park = true
-	p := start(t, w.config(projection))
-	positions := w.inStream(counterOpened{ID: "x", Label: poisonous}, counterRaised{ID: "x", By: 1},
-		counterRaised{ID: "x", By: 2})
-	last := w.live(50)
-	p.await(last)
-
-	// then it continues, and later events of that stream wait in order
-	parked := p.awaitParked(3)
-	for i, event := range parked {
-		require.Equal(t, positions[i], event.Position)
-		require.Equal(t, ParkedWaiting, event.State)
-		require.EqualValues(t, i, event.Revision)
-	}
-	require.Contains(t, parked[0].Reason, errPoison.Error())
-	require.NotContains(t, shown(t, w.pool, "list"), "x")
-	require.Len(t, p.alerted(), 1)
-	require.Equal(t, 3, p.generationOf("list", 1, isLive).Parked)
-
-	// when the event is retried before the fix
-	id := GenerationID{Name: "list"}
-	handled, err := p.RetryParked(t.Context(), id, parked[0].Event)
-
-	// then it fails and stays parked
-	require.Equal(t, domain.Conflict, domain.CodeOf(err))
-	require.Zero(t, handled)
-	p.awaitParked(3)
-
-	// when it is retried after the fix, while more is written
-	cured.Store(true)
-	stop := w.writing()
-	handled, err = p.RetryParked(t.Context(), id, parked[2].Event)
-	require.NoError(t, err)
-	require.Equal(t, 3, handled)
-	p.awaitParked(0)
-	last = stop()
-
-	// then the read model equals a fold of the log
-	p.await(last)
-	w.requireFold("list", last)
-	_, err = p.RetryParked(t.Context(), id, parked[0].Event)
-	require.ErrorIs(t, err, ErrNotParked)
-}
-
-func TestAParkedEventIsSkipped(t *testing.T) {
-	// given a parked event with another one after it
-	w := newWorld(t)
-	projection := picky("list")
-	projection.Park = true
-	p := start(t, w.config(projection))
-	w.inStream(counterOpened{ID: "x", Label: poisonous}, counterOpened{ID: "y", Label: "good"})
-	parked := p.awaitParked(2)
-
-	// when it is skipped, and the rest retried
-	require.NoError(t, p.skip(parked[0].Event))
-	handled, err := p.RetryParked(t.Context(), GenerationID{Name: "list"}, parked[1].Event)
-	require.NoError(t, err)
-
-	// then the generation permanently lacks it
-	require.Equal(t, 1, handled)
-	all := shown(t, w.pool, "list")
-	require.Contains(t, all, "y")
-	require.NotContains(t, all, "x")
-	p.awaitParked(0)
-	require.Zero(t, p.generationOf("list", 1, isLive).Parked)
-}
-
-func TestAParkedStreamStaysParkedOverARestart(t *testing.T) {
-	// given a parked event
-	w := newWorld(t)
-	projection, _ := moody("list")
-	projection.Park = true
-	config := w.config(projection)
-	p := start(t, config)
-	p.await(w.inStream(counterOpened{ID: "x", Label: poisonous})[0])
-	stream := p.awaitParked(1)[0].Stream
-	p.stop()
-
-	// when its stream gets another event after a restart
-	p = start(t, config)
-	proposed, err := w.registry.Encode(uuid.New(), 0, metadata(), counterRaised{ID: "x", By: 1})
-	require.NoError(t, err)
-	_, err = w.log.Append(t.Context(), stream, 0, proposed)
-	require.NoError(t, err)
-
-	// then that waits, too
-	p.awaitParked(2)
-}
-
 func TestAStoppedProjectionRejoinsWithoutARestart(t *testing.T) {
 	ways := map[string]func(p *running, cured *atomic.Bool, event uuid.UUID) error{
 		"when the event is retried": func(p *running, cured *atomic.Bool, event uuid.UUID) error {
 			cured.Store(true)
-			_, err := p.RetryParked(context.Background(), GenerationID{Name: "bad"}, event)
-			return err
+			return p.RetryParked(context.Background(), GenerationID{Name: "bad"}, event)
 		},
 		"when the event is skipped": func(p *running, _ *atomic.Bool, event uuid.UUID) error {
 			return p.skip(event)
@@ -184,7 +73,6 @@ func TestAStoppedProjectionRejoinsWithoutARestart(t *testing.T) {
 			last := w.live(30)
 			p.awaitState("bad", StateStopped)
 			blocking := p.awaitParked(1)[0]
-			require.Equal(t, ParkedBlocking, blocking.State)
 			require.NoError(t, p.Wait(t.Context(), last, modelOf("good")))
 			w.requireFold("bad", before)
 			g := p.generationOf("bad", 1, is(GenerationStopped))
@@ -242,27 +130,6 @@ func TestAMalformedEventIsSkipped(t *testing.T) {
 	_, err = p.Rebuild(t.Context(), nil, true)
 	require.NoError(t, err)
 	p.generationOf("list", 3, is(GenerationStopped))
-}
-
-func TestTooManyParkedEventsStopAProjection(t *testing.T) {
-	// given a projection that may park, at its limit
-	w := newWorld(t)
-	projection := picky("list")
-	projection.Park = true
-	p := start(t, w.config(projection))
-	before := w.inStream(counterOpened{ID: "x", Label: poisonous})[0]
-	p.await(before)
-	p.stop()
-	w.exec(`insert into feed.parked select name, version, generation, gen_random_uuid(), 'counter-opened', 'filler', 0, 1,
-		1, 'parked', 'filler'
-		from feed.generations, generate_series(2, 1000)`)
-
-	// when another stream has a refused event
-	p = start(t, w.config(projection))
-	w.append(counterOpened{ID: "y", Label: poisonous})
-
-	// then it stops
-	require.Equal(t, before, p.awaitState("list", StateStopped).Position)
 }
 
 func TestANewerReleaseContinuesAtAnUnknownEvent(t *testing.T) {
@@ -358,8 +225,7 @@ func TestARebuildIsNotPromotedBesideAStoppedOneBeforeItPassesTheEvent(t *testing
 
 	// when there is a fix
 	cured.Store(true)
-	_, err = p.RetryParked(t.Context(), GenerationID{Name: "list", Number: 2}, p.awaitParked(2)[0].Event)
-	require.NoError(t, err)
+	require.NoError(t, p.RetryParked(t.Context(), GenerationID{Name: "list", Number: 2}, p.awaitParked(2)[0].Event))
 
 	// then it continues and is promoted
 	p.generationOf("list", 2, isLive)

@@ -191,7 +191,6 @@ func TestAnEventThatCannotBeDecoded(t *testing.T) {
 
 			// and operators see the event that blocks the generation
 			blocking := p.awaitParked(1)[0]
-			require.Equal(t, ParkedBlocking, blocking.State)
 			require.Equal(t, test.event.ID, blocking.Event)
 			require.Contains(t, p.generationOf("list", 1, is(GenerationStopped)).Reason, test.reason)
 			require.Len(t, p.alerted(), 1)

@@ -31,13 +31,10 @@ const (
 
 // Status is the state of a projection.
 type Status struct {
-	Name       string
-	Version    int
-	Generation int
-	State      State
-	Reason     string            // why it stopped
-	Position   eventlog.Position // of the last event whose rows are committed, as far as this instance knows
-	Committed  time.Time         // the time of this instance's last commit; zero if there is none
+	Name     string
+	State    State
+	Reason   string            // why it stopped
+	Position eventlog.Position // of the last event whose rows are committed, as far as this instance knows
 }
 
 // progress is the position of a projection, with its waiters.
@@ -54,20 +51,12 @@ type progress struct {
 func newProgress(p Projection, follow func()) *progress {
 	return &progress{
 		model: p.Model, follow: follow, waiters: map[*waiter]bool{},
-		status: Status{Name: p.Name, Version: p.Version, State: StateStarting},
+		status: Status{Name: p.Name, State: StateStarting},
 	}
 }
 
-// advance records a committed position and wakes its waiters.
-func (p *progress) advance(position eventlog.Position, at time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.status.Committed = at
-	p.reach(position)
-}
-
-// observe records the position of the checkpoint, moved by any instance. It may be lower than before, because of
-// commits that Postgres lost in a crash, or a rebuild.
+// observe records the position of the checkpoint, moved by any instance, and wakes its waiters. It may be lower than
+// before, because of commits that Postgres lost in a crash, or a rebuild.
 func (p *progress) observe(position eventlog.Position) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -125,12 +114,6 @@ func (p *progress) enter(state State, reason string) {
 func (p *progress) wake(w *waiter) {
 	delete(p.waiters, w)
 	close(w.done)
-}
-
-func (p *progress) generation(number int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.status.Generation = number
 }
 
 func (p *progress) snapshot() Status {
@@ -212,7 +195,7 @@ const overviewQuery = `
 	from feed.generations g
 	join feed.checkpoints c using (name, version, generation)
 	left join lateral (
-		select count(*) as waiting, min(reason) filter (where state = 'blocking') as reason
+		select count(*) as waiting, min(reason) as reason
 		from feed.parked p where (p.name, p.version, p.generation) = (g.name, g.version, g.generation)
 	) p on true
 	left join lateral (

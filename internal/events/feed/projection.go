@@ -24,10 +24,6 @@ type Projection struct {
 	// Handle turns one event into row operations. It only writes, and ignores events that it does not know. An error or a
 	// panic makes the event poison: it stops this projection alone. Error texts must not quote the event's data.
 	Handle func(event eventlog.Decoded, rows *table.Rows) error
-
-	// Park lets the projection continue without a poison event and later events of its stream, until an operator retries
-	// or skips them. It is for read models in which streams do not change each other's rows.
-	Park bool
 }
 
 // star matches a column list that is not explicit. It would change its meaning with the table, under prepared

@@ -58,7 +58,6 @@ type PageStats struct {
 	Rows        int           // written or deleted, in all generations
 	Took        time.Duration // from the page's arrival to its commit
 	Delay       time.Duration // from the last event's record in the log to its commit, by two clocks
-	At          time.Time
 }
 
 const defaultLease = 3 * time.Second
@@ -207,9 +206,9 @@ func (p *Projector) claim(ctx context.Context, first bool) (*session, error) {
 	}
 	s := &session{Projector: p, revision: c.revision, skips: skips}
 	for _, m := range p.take(c) {
-		skipped := p.config.Registry.IsSkipped(m.parking.blockedBy)
-		if m.parking.blocked != "" && m.parking.blockedBy == p.stoppedAt(m.GenerationID) && !skipped {
-			m.progress.enter(StateStopped, m.parking.blocked)
+		if b := c.blocked[m.GenerationID]; b != (blocked{}) && b.by == p.stoppedAt(m.GenerationID) &&
+			!p.config.Registry.IsSkipped(b.by) {
+			m.progress.enter(StateStopped, b.reason)
 			continue
 		}
 		ours, err := s.claimOne(ctx, m, first)
@@ -261,16 +260,11 @@ func (p *Projector) take(c catalogue) []*member {
 			p.config.Alert(Alert{Generation: g.GenerationID, Reason: alert.NotFed, Detail: detail})
 			continue
 		}
-		parking := c.parkings[g.GenerationID]
-		if parking == nil {
-			parking = newParking()
-		}
 		progress := p.models[i]
 		if !g.live {
 			progress = newProgress(projection, p.followSoon)
 		}
-		progress.generation(g.Number)
-		members = append(members, newMember(projection, g, parking, progress))
+		members = append(members, newMember(projection, g, progress))
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

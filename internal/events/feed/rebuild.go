@@ -164,15 +164,6 @@ type GenerationID struct {
 	Number  int
 }
 
-// ParkedState is the state of an event that a generation could not handle.
-type ParkedState string
-
-// The states of a parked event.
-const (
-	ParkedBlocking ParkedState = "blocking" // the generation stopped before it
-	ParkedWaiting  ParkedState = "parked"   // the generation continued without it and without later events of its stream
-)
-
 // Parked is an event that a generation could not handle.
 type Parked struct {
 	GenerationID
@@ -181,7 +172,6 @@ type Parked struct {
 	Stream   string
 	Revision uint64
 	Position eventlog.Position
-	State    ParkedState
 	Reason   string // without personal data
 	At       time.Time
 }

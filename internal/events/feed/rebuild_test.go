@@ -116,8 +116,7 @@ func TestARebuiltGenerationReplacesTheLiveOne(t *testing.T) {
 	p.await(last)
 	w.requireFold("list", last)
 	w.requireFold("other", last)
-	require.Eventually(t, func() bool { return p.awaitState("list", StateRunning).Generation == 2 }, patience,
-		5*time.Millisecond)
+	p.generationOf("list", 2, isLive)
 
 	// when it is rolled back
 	_, err = p.Rollback(t.Context(), GenerationID{Name: "list"})

@@ -67,7 +67,7 @@ func TestATemporarilyLaggingHeadReplacesNoReadModel(t *testing.T) {
 	release()
 	last := w.live(10)
 	p.await(last)
-	require.Equal(t, 1, p.awaitState("list", StateRunning).Generation)
+	p.generationOf("list", 1, isLive)
 	w.requireFold("list", last)
 }
 

@@ -25,7 +25,7 @@ import (
 )
 
 // This file is the state machine of the feed, from top to bottom: a session feeds groups of members, a group handles
-// pages, a page is committed after its checkpoints have moved, and a poison event is parked or stops its member. The
+// pages, a page is committed after its checkpoints have moved, and a poison event stops its member. The
 // leases and the rows of the checkpoints follow.
 
 // session is a period in which a projector feeds the same projections without a break. Anything that contradicts its
@@ -61,13 +61,11 @@ type member struct {
 	replaced   bool // it belongs to another log, and a new generation will replace it
 	writers    []*table.Writer
 	position   eventlog.Position // committed; it changes under the lock of the member's group
-	parking    *parking          // changes like position
-	parkings   int64             // the checkpoint's counter of operations on parked events
 	progress   *progress
 }
 
-func newMember(p Projection, g generation, parking *parking, progress *progress) *member {
-	m := &member{generation: g, projection: p, parking: parking, progress: progress}
+func newMember(p Projection, g generation, progress *progress) *member {
+	m := &member{generation: g, projection: p, progress: progress}
 	for _, t := range p.Tables {
 		m.writers = append(m.writers, table.NewWriter(t, tableSchema(p.Name, p.Version, g.Number)))
 	}
@@ -258,8 +256,8 @@ func (g *group) advance(ctx context.Context, page pages.Page) error {
 
 // apply writes the events for the members in one transaction, with the rows computed ahead, if any. If an event makes
 // that fail, each member continues separately. A member that still fails handles the events by halves, down to the
-// poison event, which it parks if permitted. Otherwise it stops there, and the error is errStopped.
-func (g *group) apply(ctx context.Context, members []*member, events []eventlog.Decoded, made []pageRows) error {
+// poison event, where it stops with errStopped.
+func (g *group) apply(ctx context.Context, members []*member, events []eventlog.Decoded, made []*table.Rows) error {
 	err := g.write(ctx, members, events, made)
 	if err == nil || transient(err) || errors.Is(err, errMoved) {
 		return err
@@ -283,70 +281,18 @@ func (g *group) apply(ctx context.Context, members []*member, events []eventlog.
 
 // write turns the events into rows, unless that was done ahead, and commits them with the checkpoints of the members,
 // which are all at one position. It retries transient failures. If it returns nil, the members are at the last event.
-func (g *group) write(ctx context.Context, members []*member, events []eventlog.Decoded, made []pageRows) error {
-	p := newPageWrite(members, events)
-	if p.rows = made; made == nil {
-		var err error
-		if p.rows, err = turnedInto(events, members, parkingsOf(members)); err != nil {
+func (g *group) write(ctx context.Context, members []*member, events []eventlog.Decoded, made []*table.Rows) error {
+	p := &pageWrite{
+		members: members, events: events, rows: made, from: members[0].position, to: events[len(events)-1].Position,
+		began: time.Now(),
+	}
+	var err error
+	if made == nil {
+		if p.rows, err = turnedInto(events, members); err != nil {
 			return err
 		}
 	}
-	return g.writePage(ctx, p)
-}
-
-// rowsAhead are the rows of a page that was read ahead, valid for members with unchanged parkings.
-type rowsAhead struct {
-	members  []*member
-	parkings []*parking
-	rows     []pageRows
-}
-
-// ahead turns a page into rows while the previous page is committed. Failures are ignored, because they recur when the
-// page is handled.
-func (g *group) ahead(events []eventlog.Decoded) any {
-	g.session.mu.Lock()
-	made := rowsAhead{members: g.members, parkings: parkingsOf(g.members)}
-	g.session.mu.Unlock()
-	var err error
-	if made.rows, err = turnedInto(events, made.members, made.parkings); err != nil {
-		return nil
-	}
-	return made
-}
-
-// madeOf returns the rows of a page that were computed ahead, or nil if they are not valid for the members.
-func (g *group) madeOf(page pages.Page) []pageRows {
-	made, ok := page.Ahead.(rowsAhead)
-	if !ok || !slices.Equal(made.members, g.members) || !slices.Equal(made.parkings, parkingsOf(g.members)) {
-		return nil
-	}
-	return made.rows
-}
-
-// parkingsOf returns the members' parkings. They are replaced as a whole when they change.
-func parkingsOf(members []*member) []*parking {
-	parkings := make([]*parking, len(members))
-	for i, m := range members {
-		parkings[i] = m.parking
-	}
-	return parkings
-}
-
-// turnedInto returns the rows of the events for each member.
-func turnedInto(events []eventlog.Decoded, members []*member, parkings []*parking) ([]pageRows, error) {
-	all := make([]pageRows, len(members))
-	for i, m := range members {
-		var err error
-		if all[i], err = m.turnedInto(events, parkings[i]); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
-}
-
-// writePage commits a page, and retries transient failures.
-func (g *group) writePage(ctx context.Context, p *pageWrite) error {
-	err := persist(ctx, g.session.logger, "committing a page", func() error { return g.commit(ctx, p) })
+	err = persist(ctx, g.session.logger, "committing a page", func() error { return g.commit(ctx, p) })
 	if errors.Is(err, errMoved) {
 		err = g.session.explain(ctx, p)
 	}
@@ -357,25 +303,59 @@ func (g *group) writePage(ctx context.Context, p *pageWrite) error {
 	return g.session.fault("published")
 }
 
+// rowsAhead are the rows of a page that was read ahead, for the members at that time.
+type rowsAhead struct {
+	members []*member
+	rows    []*table.Rows
+}
+
+// ahead turns a page into rows while the previous page is committed. Failures are ignored, because they recur when the
+// page is handled.
+func (g *group) ahead(events []eventlog.Decoded) any {
+	g.session.mu.Lock()
+	made := rowsAhead{members: g.members}
+	g.session.mu.Unlock()
+	var err error
+	if made.rows, err = turnedInto(events, made.members); err != nil {
+		return nil
+	}
+	return made
+}
+
+// madeOf returns the rows of a page that were computed ahead, or nil if the members have changed since.
+func (g *group) madeOf(page pages.Page) []*table.Rows {
+	made, ok := page.Ahead.(rowsAhead)
+	if !ok || !slices.Equal(made.members, g.members) {
+		return nil
+	}
+	return made.rows
+}
+
+// turnedInto returns the rows of the events for each member.
+func turnedInto(events []eventlog.Decoded, members []*member) ([]*table.Rows, error) {
+	all := make([]*table.Rows, len(members))
+	for i, m := range members {
+		var err error
+		if all[i], err = m.turnedInto(events); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
 // pageWrite holds the writes for one page.
 type pageWrite struct {
 	members  []*member
 	events   []eventlog.Decoded
-	rows     []pageRows // of each member
+	rows     []*table.Rows // of each member
 	from, to eventlog.Position
 	began    time.Time
-}
-
-func newPageWrite(members []*member, events []eventlog.Decoded) *pageWrite {
-	return &pageWrite{
-		members: members, events: events, from: members[0].position, to: events[len(events)-1].Position, began: time.Now(),
-	}
 }
 
 // stats describes the page, committed at a time. Events without a value belong to foreign streams.
 func (p *pageWrite) stats(at time.Time) PageStats {
 	last := p.events[len(p.events)-1]
-	stats := PageStats{Events: len(p.events), Took: at.Sub(p.began), Delay: at.Sub(last.Created), At: at}
+	stats := PageStats{Events: len(p.events), Took: at.Sub(p.began), Delay: at.Sub(last.Created)}
 	for _, event := range p.events {
 		if event.Event == nil {
 			stats.Foreign++
@@ -402,9 +382,8 @@ func (g *group) commit(ctx context.Context, p *pageWrite) error {
 		g.session.checkpoints.queueMove(batch, p.members, p.from, p.to, len(p.events))
 		for i, m := range p.members {
 			for _, w := range m.writers {
-				w.Queue(batch, p.rows[i].Rows)
+				w.Queue(batch, p.rows[i])
 			}
-			queueParked(batch, m, p.rows[i].parked)
 		}
 		if err := send(ctx, tx, batch, len(p.members)); err != nil {
 			return err
@@ -431,33 +410,22 @@ func send(ctx context.Context, tx pgx.Tx, batch *pgx.Batch, checkpoints int) err
 	return results.Close()
 }
 
-// pageRows is the result of a page for one member: the rows to write, and the events to skip.
-type pageRows struct {
-	*table.Rows
-	parked []parkedEvent
-}
-
 // turnedInto returns the rows of the events, without the skipped ones.
-func (m *member) turnedInto(events []eventlog.Decoded, parking *parking) (pageRows, error) {
-	page := pageRows{Rows: table.NewRows(m.projection.Tables)}
+func (m *member) turnedInto(events []eventlog.Decoded) (*table.Rows, error) {
+	rows := table.NewRows(m.projection.Tables)
 	for _, event := range events {
-		_, skipped := event.Event.(eventlog.Skipped)
-		switch {
-		case skipped, !m.projection.Streams.Include(event.Stream):
-			continue
-		case parking.streams[event.Stream]:
-			page.parked = append(page.parked, parkedEvent{event.Recorded, behind(event.Stream)})
+		if _, skipped := event.Event.(eventlog.Skipped); skipped || !m.projection.Streams.Include(event.Stream) {
 			continue
 		}
-		err := m.handle(event, page.Rows)
+		err := m.handle(event, rows)
 		if err == nil {
-			err = page.Err()
+			err = rows.Err()
 		}
 		if err != nil {
-			return pageRows{}, &permanentError{err}
+			return nil, &permanentError{err}
 		}
 	}
-	return page, nil
+	return rows, nil
 }
 
 // handle calls the projection's handler with one event. A panic counts as an error of the event.
@@ -480,13 +448,12 @@ type unreadable struct{ err error }
 func (s *session) moved(p *pageWrite) {
 	now := time.Now()
 	s.mu.Lock()
-	for i, m := range p.members {
+	for _, m := range p.members {
 		m.position = p.to
-		m.parking = m.parking.with(p.rows[i].parked)
 	}
 	s.mu.Unlock()
 	for _, m := range p.members {
-		m.progress.advance(p.to, now)
+		m.progress.observe(p.to)
 	}
 	if s.config.OnPage != nil {
 		s.config.OnPage(p.stats(now))
@@ -534,9 +501,9 @@ func (s *session) restart(ctx context.Context, rows []checkpoint, expected event
 	s.end(errMoved)
 }
 
-// poisoned parks a poison event, or stops the member before it with errStopped. An event from a newer release is not
-// parked: that release, which may already run, continues from there. If the generation was retired, and its tables are
-// gone, the session ends without blaming an event.
+// poisoned stops the member before a poison event with errStopped. If a newer release wrote the event, that release,
+// which may already run, continues from there. If the generation was retired, and its tables are gone, the session ends
+// without blaming an event.
 func (g *group) poisoned(ctx context.Context, m *member, event eventlog.Decoded, cause error) error {
 	rows, err := g.session.readCheckpoints(ctx, []*member{m})
 	if err != nil {
@@ -546,41 +513,26 @@ func (g *group) poisoned(ctx context.Context, m *member, event eventlog.Decoded,
 		g.session.end(errMoved)
 		return errMoved
 	}
-	e := parkedEvent{event.Recorded, withoutValues(cause)}
+	a := Alert{Generation: m.GenerationID, Reason: alert.Stopped, Event: event.ID, Position: event.Position}
 	where := fmt.Sprintf("event %s of stream %s at %s", event.Type, event.Stream, event.Position)
+	a.Detail = where + " is poison: " + withoutValues(cause)
 	if errors.Is(cause, eventlog.ErrUnknownType) || errors.Is(cause, eventlog.ErrNewerVersion) {
-		return g.session.stop(ctx, g, m, e, alertAt(m, event.Recorded, alert.Outdated,
-			where+" is not known to this release: a newer release, which wrote it, must go on from here, or else skip it"))
+		a.Reason = alert.Outdated
+		a.Detail = where +
+			" is not known to this release: a newer release, which wrote it, must go on from here, or else skip it"
 	}
-	if !m.projection.Park || m.parking.waiting >= maxParked {
-		a := alertAt(m, event.Recorded, alert.Stopped, fmt.Sprintf("%s is poison: %s", where, e.reason))
-		return g.session.stop(ctx, g, m, e, a)
-	}
-	p := newPageWrite([]*member{m}, []eventlog.Decoded{event})
-	p.rows = []pageRows{{Rows: table.NewRows(m.projection.Tables), parked: []parkedEvent{e}}}
-	if err := g.writePage(ctx, p); err != nil {
-		return err
-	}
-	g.session.config.Alert(alertAt(m, event.Recorded, alert.Parked, fmt.Sprintf("%s is poison and was parked: %s", where,
-		e.reason)))
-	return nil
-}
-
-// alertAt returns the alert of an event.
-func alertAt(m *member, event eventlog.Recorded, reason alert.Reason, detail string) Alert {
-	return Alert{Generation: m.GenerationID, Reason: reason, Event: event.ID, Position: event.Position, Detail: detail}
+	return g.session.stop(ctx, g, m, event.Recorded, a)
 }
 
 // stop removes a member from its group, releases its lease, and returns errStopped. The member stays out until an
 // operator or a release resolves the event.
-func (s *session) stop(ctx context.Context, g *group, m *member, e parkedEvent, a Alert) error {
-	e.reason = a.Detail
-	s.stopAt(m.GenerationID, e.event.ID)
+func (s *session) stop(ctx context.Context, g *group, m *member, event eventlog.Recorded, a Alert) error {
+	s.stopAt(m.GenerationID, event.ID)
 	// A session that ends meanwhile waits for this, so that the next one sees the blocking event.
 	noting, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
 	defer cancel()
 	err := persist(noting, s.logger, "noting what stopped a projection",
-		func() error { return block(noting, s.checkpoints.db, m, e) })
+		func() error { return block(noting, s.checkpoints.db, m, event, a.Detail) })
 	if err != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -715,20 +667,16 @@ const moveCheckpoints = `
 	update feed.checkpoints c
 	set commit_position = $4, prepare_position = $5, events = c.events + $6, moved_at = clock_timestamp(),
 	    lease_until = clock_timestamp() + $7::interval
-	from unnest($1::text[], $2::integer[], $3::integer[], $13::bigint[]) as m(name, version, generation, parkings)
-	where ` + sameRow + ` and c.parkings = m.parkings and c.commit_position = $8 and c.prepare_position = $9
+	from unnest($1::text[], $2::integer[], $3::integer[]) as m(name, version, generation)
+	where ` + sameRow + ` and c.commit_position = $8 and c.prepare_position = $9
 	  and c.holder = $10 and c.log_id = $11 and c.epoch = $12`
 
 // queueMove queues the compare-and-set of the members' rows, which are all at from. If it affects fewer rows than there
 // are members, the result is errMoved.
 func (c *checkpoints) queueMove(batch *pgx.Batch, members []*member, from, to eventlog.Position, events int) {
 	names, versions, generations := rowKeys(members)
-	parkings := make([]int64, len(members))
-	for i, m := range members {
-		parkings[i] = m.parkings
-	}
 	batch.Queue(moveCheckpoints, names, versions, generations, to.Commit, to.Prepare, events, c.lease,
-		from.Commit, from.Prepare, c.holder, c.log.LogID, c.log.Epoch, parkings)
+		from.Commit, from.Prepare, c.holder, c.log.LogID, c.log.Epoch)
 }
 
 // read returns the members' rows.
@@ -847,13 +795,13 @@ func (c *checkpoints) lock(
 	var log eventlog.Identity
 	row := checkpoint{id: m.GenerationID}
 	err := tx.QueryRow(ctx, `
-		select commit_position, prepare_position, parkings, log_id, epoch,
+		select commit_position, prepare_position, log_id, epoch,
 		       holder is null or holder = $4 or lease_until not between clock_timestamp()
 		       and clock_timestamp() + 2 * $7::interval
 		       or ($5 and instance = $6)
 		from feed.checkpoints where name = $1 and version = $2 and generation = $3 for update`,
 		m.Name, m.Version, m.Number, c.holder, reclaim && c.instance != "", c.instance, c.lease,
-	).Scan(&row.position.Commit, &row.position.Prepare, &m.parkings, &log.LogID, &log.Epoch, &row.free)
+	).Scan(&row.position.Commit, &row.position.Prepare, &log.LogID, &log.Epoch, &row.free)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = errRetired
 	}
@@ -871,10 +819,6 @@ func (c *checkpoints) take(ctx context.Context, tx pgx.Tx, m *member) error {
 
 func (c *checkpoints) rebuild(ctx context.Context, tx pgx.Tx, m *member) error {
 	if err := emptyTables(ctx, tx, m.projection, m.Number); err != nil {
-		return err
-	}
-	m.parking = newParking()
-	if _, err := tx.Exec(ctx, "delete from feed.parked where "+thisGeneration, m.Name, m.Version, m.Number); err != nil {
 		return err
 	}
 	_, err := tx.Exec(ctx, `

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/recital-tts/recital/internal/process/pause"
 	"github.com/recital-tts/recital/internal/process/supervise"
 )
 
@@ -159,10 +160,8 @@ func (c *Cluster) start(ctx context.Context) (*server, error) {
 			return nil, err
 		}
 		c.logger.Warn("Postgres did not start; trying again", "error", err)
-		select {
-		case <-ctx.Done():
-			return nil, errors.Join(err, ctx.Err())
-		case <-time.After(startPause):
+		if ended := pause.For(ctx, startPause); ended != nil {
+			return nil, errors.Join(err, ended)
 		}
 	}
 }

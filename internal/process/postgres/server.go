@@ -18,6 +18,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/recital-tts/recital/internal/process/pause"
 	"github.com/recital-tts/recital/internal/process/procfs"
 )
 
@@ -262,10 +263,8 @@ var errFrozen = errors.New("some of its processes are stopped")
 // awaitSilence waits until a server no longer answers, and returns the reason, or until ctx ends.
 func (c *Cluster) awaitSilence(ctx context.Context, server *server) error {
 	for unanswered := 0; ; {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(probePause):
+		if err := pause.For(ctx, probePause); err != nil {
+			return err
 		}
 		err := c.probe(ctx, server)
 		if err == nil {

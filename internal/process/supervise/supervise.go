@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+	"github.com/recital-tts/recital/internal/process/pause"
 )
 
 // Policy determines the delay before a process is restarted.
@@ -106,8 +107,5 @@ func (c Child[P]) pause(ctx context.Context, h *history, e end) {
 	delay := h.delays.NextBackOff()
 	c.Logger.Error("a child process cannot be kept running", "child", c.Name, "error", e.err, "in_a_row", h.useless,
 		"retry_in", delay)
-	select {
-	case <-time.After(delay):
-	case <-ctx.Done():
-	}
+	_ = pause.For(ctx, delay) // the caller notices the end
 }
