@@ -250,9 +250,8 @@ func (m *metrics) observeLog(silence func() time.Duration) {
 // observeAppend records an append. A cancelled one counts as failed, because its outcome is unknown.
 func (m *metrics) observeAppend(took time.Duration, events int, err error) {
 	outcome := "done"
-	var conflict *eventlog.ConflictError
-	switch {
-	case errors.As(err, &conflict):
+	switch _, conflict := errors.AsType[*eventlog.ConflictError](err); {
+	case conflict:
 		outcome = "conflict"
 	case err != nil:
 		outcome = "failed"

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"log/slog"
 	"runtime"
 	"slices"
 	"strings"
@@ -70,7 +69,8 @@ func voicesSlice(core *coreParts, stores *storeParts, workers *workerParts, shar
 				close:  shared.voices.Close,
 				ends:   []closing{shared.voices.EndFor},
 				awaits: []closing{shared.voices.EraseFor},
-				jobs:   []job{{name: "the sweep of voices", every: time.Hour, run: voiceSweep(core.log, shared.voices)}},
+				jobs: []job{{name: "the sweep of voices", every: time.Hour, run: core.sweep(
+					shared.voices.Sweep, "removed blobs that no voice refers to", "blobs")}},
 				slow: []toDo{
 					{commands.PrepareProcess, readmodel.ToDoPrepareVoiceView, byID(shared.voices.Prepare)},
 					{commands.TrainProcess, readmodel.ToDoTrainVoiceView, byID(shared.voices.Train)},
@@ -85,17 +85,6 @@ func voicesSlice(core *coreParts, stores *storeParts, workers *workerParts, shar
 				},
 			}, nil
 		},
-	}
-}
-
-// voiceSweep returns a function that removes blobs left by crashes.
-func voiceSweep(log *slog.Logger, voices *commands.Voices) func(context.Context) error {
-	return func(ctx context.Context) error {
-		removed, err := voices.Sweep(ctx)
-		if removed > 0 {
-			log.InfoContext(ctx, "removed blobs that no voice refers to", "blobs", removed)
-		}
-		return err
 	}
 }
 
