@@ -9,6 +9,7 @@ import (
 
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/http/web"
+	"github.com/recital-tts/recital/internal/process/pause"
 )
 
 // longestProfile is the maximum duration of a CPU profile.
@@ -46,10 +47,5 @@ func recordCPU(call *web.Call, out *bytes.Buffer, lasts time.Duration) error {
 		return domain.Refuse(domain.Conflict, "Another CPU profile is being recorded; try again when it has ended")
 	}
 	defer pprof.StopCPUProfile()
-	select {
-	case <-call.Done():
-		return call.Err()
-	case <-time.After(lasts):
-		return nil
-	}
+	return pause.For(call, lasts)
 }

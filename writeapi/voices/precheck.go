@@ -57,11 +57,10 @@ func (p *Prechecker) check(call *web.Call, in precheckRequest) (web.Reply, error
 	}
 	defer place.Release()
 	found, err := p.Checker.Check(call, in.File.Content)
-	var unusable *audio.UnusableError
-	switch {
-	case errors.As(err, &unusable):
+	if unusable, is := errors.AsType[*audio.UnusableError](err); is {
 		return web.Reply{}, call.Invalid("file", unusable.Message)
-	case err != nil:
+	}
+	if err != nil {
 		return web.Reply{}, err
 	}
 	if found.Warning != "" {
