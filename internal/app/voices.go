@@ -52,16 +52,13 @@ func voicesSlice(core *coreParts, stores *storeParts, workers *workerParts, shar
 			shared.voiceNames = &read
 			write := writeapi.API{
 				Voices: shared.voices, Previews: previews, Shower: shower, Links: core.links(), ReadModels: core.projector,
-			}
-			create := writeapi.Creator{Voices: shared.voices, Shower: shower, ReadModels: core.projector, MaxUpload: maxUpload}
-			prechecker := writeapi.Prechecker{
+				MaxUpload: maxUpload, Places: quota.New(int64(runtime.NumCPU()), 1),
 				Checker: &classic.Checker{Decoder: workers.decoder, Longest: longestChecked, Listener: workers.listener},
-				Places:  quota.New(int64(runtime.NumCPU()), 1), MaxUpload: maxUpload,
 			}
 			return service{
-				public: slices.Concat(read.Routes(), write.Routes(), create.Routes(), prechecker.Routes()),
+				public: append(read.Routes(), write.Routes()...),
 				collectors: []prometheus.Collector{
-					gaugeFunc("recital_prechecks_running", "Recordings that are being checked.", prechecker.Places.Held),
+					gaugeFunc("recital_prechecks_running", "Recordings that are being checked.", write.Places.Held),
 					gaugeFunc("recital_upload_bytes", "What uploads that are being received or answered claim of their budget.",
 						stores.uploads.Claimed),
 					gaugeFunc("recital_voices_making", "Voices that this instance is preparing or training.", shared.voices.Making),
