@@ -1,5 +1,5 @@
-// Package lifecycle defines the contract of a program's services: each is a Part with a start, a stop, and a failure
-// that ends the program. A Group starts parts in order and stops them in reverse order.
+// Package lifecycle defines the contract of a program's services: each is a Part with a stop, and a failure that ends
+// the program. A Group stops parts in the reverse order of their start.
 package lifecycle
 
 import (
@@ -15,8 +15,6 @@ import (
 // Part is one service. All functions are optional.
 type Part struct {
 	Name string // in errors, such as "the event node"
-	// Start returns when the part is ready. If it fails, it must clean up itself.
-	Start func(ctx context.Context) error
 	// Run runs the part until ctx ends or Stop is called. If it returns earlier, with or without an error, the part has
 	// failed.
 	Run func(ctx context.Context) error
@@ -30,28 +28,15 @@ func Closing(name string, close func() error) Part { return Part{Name: name, Sto
 // Background returns a part that runs until its context ends.
 func Background(name string, run func(context.Context) error) Part { return Part{Name: name, Run: run} }
 
-// Group is the set of parts of a program. The zero value is an empty group. Add, Start and Stop are called by one
-// goroutine at a time.
+// Group is the set of parts of a program. The zero value is an empty group. Add and Stop are called by one goroutine
+// at a time.
 type Group struct {
 	parts  []*running // in the order of their start
 	once   sync.Once
 	failed chan error
 }
 
-// Start starts parts one after the other. After an error, the started parts still need Stop.
-func (g *Group) Start(ctx context.Context, parts ...Part) error {
-	for _, p := range parts {
-		if p.Start != nil {
-			if err := p.Start(ctx); err != nil {
-				return fmt.Errorf("starting %s: %w", p.Name, err)
-			}
-		}
-		g.parts = append(g.parts, g.run(p))
-	}
-	return nil
-}
-
-// Add adds and runs parts that need no start.
+// Add adds and runs parts.
 func (g *Group) Add(parts ...Part) {
 	for _, p := range parts {
 		g.parts = append(g.parts, g.run(p))

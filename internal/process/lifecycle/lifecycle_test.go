@@ -28,11 +28,10 @@ func (d *diary) write(line string) {
 	d.lines = append(d.lines, line)
 }
 
-// part returns a part that records its start, run and stop.
+// part returns a part that records its stop and the end of its run.
 func (d *diary) part(name string) lifecycle.Part {
 	return lifecycle.Part{
-		Name:  name,
-		Start: func(context.Context) error { d.write("start " + name); return nil },
+		Name: name,
 		Run: func(ctx context.Context) error {
 			<-ctx.Done()
 			d.write("end " + name)
@@ -42,39 +41,16 @@ func (d *diary) part(name string) lifecycle.Part {
 	}
 }
 
-func TestPartsAreStartedInOrderAndStoppedInTheReverseOrder(t *testing.T) {
+func TestPartsAreStoppedInTheReverseOrder(t *testing.T) {
 	var g lifecycle.Group
 	var d diary
-	require.NoError(t, g.Start(t.Context(), d.part("log"), d.part("server")))
+	g.Add(d.part("log"), d.part("server"))
 	g.Add(lifecycle.Closing("the lock", func() error { d.write("close"); return nil }))
 
 	require.NoError(t, g.Stop())
 	require.NoError(t, g.Stop())
 
-	require.Equal(t, []string{
-		"start log", "start server", "close", "stop server", "end server", "stop log", "end log",
-	}, d.lines)
-}
-
-func TestAPartThatDoesNotStart(t *testing.T) {
-	// given a group with a part
-	var g lifecycle.Group
-	var d diary
-	require.NoError(t, g.Start(t.Context(), d.part("log")))
-
-	// when the next one fails to start, then the error names it, and those after it are not started
-	missing := errors.New("no such file")
-	broken := lifecycle.Part{
-		Name: "Postgres", Start: func(context.Context) error { return missing },
-		Stop: func() error { d.write("stop Postgres"); return nil },
-	}
-	err := g.Start(t.Context(), broken, d.part("server"))
-	require.ErrorIs(t, err, missing)
-	require.EqualError(t, err, "starting Postgres: no such file")
-
-	// and what was started can be stopped
-	require.NoError(t, g.Stop())
-	require.Equal(t, []string{"start log", "stop log", "end log"}, d.lines)
+	require.Equal(t, []string{"close", "stop server", "end server", "stop log", "end log"}, d.lines)
 }
 
 func TestAPartThatEndsByItselfEndsTheProgram(t *testing.T) {
