@@ -173,7 +173,8 @@ func ofVersions(theirs string) health.Result {
 	return r
 }
 
-// printResults prints value as JSON, or its results for people. Below a warning or fault are the finding and the advice.
+// printResults prints value as JSON, or its results for people. Below a warning or fault are the finding and the
+// advice.
 func printResults(f format, to terminal, value any, results []health.Result) error {
 	if f == jsonValue {
 		return f.print(to, value, nil, nil)

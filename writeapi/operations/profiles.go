@@ -9,7 +9,6 @@ import (
 
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/internal/http/web"
-	"github.com/recital-tts/recital/internal/process/pause"
 )
 
 // longestProfile is the maximum duration of a CPU profile.
@@ -47,5 +46,10 @@ func recordCPU(call *web.Call, out *bytes.Buffer, lasts time.Duration) error {
 		return domain.Refuse(domain.Conflict, "Another CPU profile is being recorded; try again when it has ended")
 	}
 	defer pprof.StopCPUProfile()
-	return pause.For(call, lasts)
+	select {
+	case <-call.Done():
+		return call.Err()
+	case <-time.After(lasts):
+		return nil
+	}
 }

@@ -30,8 +30,8 @@ func New(total, share int64) *Budget {
 	return &Budget{total: total, share: share, held: map[netip.Addr]int64{}}
 }
 
-// Take returns a claim to an amount for an address, or ErrShare or ErrFull. The zero address has no share: it stands for
-// many clients.
+// Take returns a claim to an amount for an address, or ErrShare or ErrFull. The zero address has no share: it stands
+// for many clients.
 func (b *Budget) Take(peer netip.Addr, amount int64) (*Claim, error) {
 	return b.TakeWithin(peer, amount, b.total)
 }
