@@ -165,8 +165,8 @@ func begin(t *testing.T, environment []string, args ...string) *ongoing {
 
 func (f *ongoing) awaitNote(t *testing.T, text string) {
 	t.Helper()
-	require.Eventually(t, func() bool { return strings.Contains(f.notes.String(), text) }, patience, interval, "no note %q",
-		text)
+	require.Eventually(t, func() bool { return strings.Contains(f.notes.String(), text) }, patience, interval,
+		"no note %q", text)
 }
 
 func (f *ongoing) end(t *testing.T) ran {
