@@ -254,11 +254,16 @@ func (c *auditVerify) exportedKeys() (keys []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for head, err := range heads {
+	return keysOf(heads, func(head audit.Head) audit.Head { return head })
+}
+
+// keysOf returns the keys that signed heads.
+func keysOf[H any](heads iter.Seq2[H, error], of func(H) audit.Head) (keys []string, err error) {
+	for one, err := range heads {
 		if err != nil {
 			return nil, err
 		}
-		if head.Signed() && !slices.Contains(keys, head.Key) {
+		if head := of(one); head.Signed() && !slices.Contains(keys, head.Key) {
 			keys = append(keys, head.Key)
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"iter"
 	"net/url"
 	"os"
-	"slices"
 	"strconv"
 	"time"
 
@@ -144,15 +143,7 @@ func (l savedLog) id(context.Context) (string, error) { return l.manifest.LogID.
 
 // keys returns the keys of all heads, because the key may have been replaced.
 func (l savedLog) keys(ctx context.Context) (keys []string, err error) {
-	for head, err := range l.heads(ctx, 0) {
-		if err != nil {
-			return nil, err
-		}
-		if head.Signed() && !slices.Contains(keys, head.Key) {
-			keys = append(keys, head.Key)
-		}
-	}
-	return keys, nil
+	return keysOf(l.heads(ctx, 0), func(logged chain.LoggedHead) audit.Head { return logged.Head })
 }
 
 func (l savedLog) heads(ctx context.Context, from uint64) iter.Seq2[chain.LoggedHead, error] {

@@ -14,6 +14,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/backup"
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/logcopy"
+	"github.com/recital-tts/recital/internal/process/pause"
 	"github.com/recital-tts/recital/internal/providers/blobs"
 )
 
@@ -162,20 +163,14 @@ func (c *copying) log(ctx context.Context) error {
 		if failures == attempts {
 			return err
 		}
-		if err := sleep(ctx, rest); err != nil {
-			return err
+		if pause.For(ctx, rest) != nil {
+			return errInterrupted
 		}
 	}
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return fail(exitFailed, "interrupted; the next backup into this folder continues")
-	}
-}
+// errInterrupted is returned when the backup is interrupted.
+var errInterrupted = fail(exitFailed, "interrupted; the next backup into this folder continues")
 
 func (c *copying) stream(ctx context.Context, after eventlog.Position) error {
 	body, err := c.open(ctx, "/admin/log?after="+url.QueryEscape(after.String()))
@@ -194,12 +189,12 @@ func (c *copying) stream(ctx context.Context, after eventlog.Position) error {
 
 // explain returns the error of an interrupted stream for people.
 func explain(ctx context.Context, err error) error {
-	var f *failure
+	_, explained := errors.AsType[*failure](err)
 	switch {
-	case err == nil, errors.As(err, &f):
+	case err == nil, explained:
 		return err
 	case ctx.Err() != nil:
-		return fail(exitFailed, "interrupted; the next backup into this folder continues")
+		return errInterrupted
 	case errors.Is(err, logcopy.ErrCut), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, errStream):
 		return failForNow(exitUnreachable, "recitald cut the copy: %w", err)
 	}
@@ -229,8 +224,7 @@ func (c *copying) blobs(ctx context.Context, keep time.Duration) error {
 	c.to.begin("copying the blobs", total.Bytes)
 	fetch := func(address blobs.Address) (io.ReadCloser, error) {
 		body, err := c.open(ctx, "/admin/backup/blob/"+string(address))
-		var refused *failure
-		if errors.As(err, &refused) && refused.status == http.StatusNotFound {
+		if refused, is := errors.AsType[*failure](err); is && refused.status == http.StatusNotFound {
 			return nil, blobs.ErrNotFound
 		}
 		return body, err

@@ -230,7 +230,7 @@ func whole(request *http.Request, response *http.Response) (answer, error) {
 // unreachable describes a failed request for people.
 func unreachable(request *http.Request, err error) error {
 	address := request.URL.Host
-	var timeout net.Error
+	timeout, timed := errors.AsType[net.Error](err)
 	switch {
 	case errors.Is(err, context.Canceled):
 		return fail(exitFailed, "interrupted%s", unknownOutcome(request))
@@ -238,11 +238,10 @@ func unreachable(request *http.Request, err error) error {
 		return failForNow(exitUnreachable,
 			"nothing listens on %s; is recitald running? If it is a service, systemctl status recitald shows why not; "+
 				"if it serves elsewhere, give its data folder (--data-dir) or its address", address)
-	case errors.As(err, &timeout) && timeout.Timeout():
+	case timed && timeout.Timeout():
 		return failForNow(exitUnreachable, "%s did not answer in time%s", address, unknownOutcome(request))
 	}
-	var outer *url.Error // its text repeats the address
-	if errors.As(err, &outer) {
+	if outer, is := errors.AsType[*url.Error](err); is { // its text repeats the address
 		err = outer.Err
 	}
 	return failForNow(exitUnreachable, "%s cannot be reached: %w%s", address, err, unknownOutcome(request))
@@ -324,8 +323,8 @@ func inputName(loc []any) string {
 
 // isPassing reports whether another attempt may succeed, because a stream was cut or recitald was unreachable.
 func isPassing(err error) bool {
-	var f *failure
-	return errors.Is(err, logcopy.ErrCut) || errors.As(err, &f) && f.passing
+	f, failed := errors.AsType[*failure](err)
+	return errors.Is(err, logcopy.ErrCut) || failed && f.passing
 }
 
 // queryOf returns the parameters that are not empty.

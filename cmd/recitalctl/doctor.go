@@ -94,7 +94,7 @@ func (d *doctor) Run(ctx context.Context, s settings, to terminal) error {
 	if err := d.inside(s, &all); err != nil {
 		first = cmp.Or(first, err)
 	}
-	if err := d.print(to, all); err != nil || first == nil {
+	if err := printResults(d.Format, to, all, all.Findings); err != nil || first == nil {
 		return err
 	}
 	return fail(exitCode(first), "something is wrong, see above")
@@ -173,15 +173,12 @@ func ofVersions(theirs string) health.Result {
 	return r
 }
 
-func (d *doctor) print(to terminal, all adminapi.Examination) error {
-	if d.Format == jsonValue {
-		return d.Format.print(to, all, nil, nil)
+// printResults prints value as JSON, or its results for people. Below a warning or fault are the finding and the
+// advice.
+func printResults(f format, to terminal, value any, results []health.Result) error {
+	if f == jsonValue {
+		return f.print(to, value, nil, nil)
 	}
-	return printResults(to, all.Findings)
-}
-
-// printResults prints results for people. Below a warning or fault are the finding and the advice.
-func printResults(to terminal, results []health.Result) error {
 	var text strings.Builder
 	for _, r := range results {
 		switch {

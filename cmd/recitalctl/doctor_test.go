@@ -43,7 +43,7 @@ func TestTheDoctorExaminesAnInstallation(t *testing.T) {
 		all, code = examine()
 		return code == 0 && state(all, "log is without damage").State == health.OK &&
 			state(all, "audit chain").State == health.OK
-	}, patience, pause)
+	}, patience, interval)
 	for _, f := range all.Findings {
 		assert.NotEqual(t, health.Fault, f.State, "%s: %s", f.Check, f.Found)
 		assert.Equal(t, f.State == health.OK, f.Advice == "", f.Check)
@@ -56,7 +56,7 @@ func TestTheDoctorExaminesAnInstallation(t *testing.T) {
 
 	// when others may read the master key, then there is a warning, but no fault
 	require.NoError(t, os.Chmod(filepath.Join(dataDir, "master-key"), 0o644))
-	require.Eventually(t, func() bool { all, code = examine(); return code == 0 }, patience, pause)
+	require.Eventually(t, func() bool { all, code = examine(); return code == 0 }, patience, interval)
 	assert.Equal(t, health.Warning, state(all, "settings").State)
 	assert.Contains(t, state(all, "settings").Found, "master-key")
 
@@ -69,13 +69,13 @@ func TestTheDoctorExaminesAnInstallation(t *testing.T) {
 		manifest, err := json.Marshal(map[string]any{"begun": time.Now().Add(-age)})
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(backup, "manifest.json"), manifest, 0o600))
-		require.Eventually(t, func() bool { _, code = examine("--backup", backup); return code == want }, patience, pause,
+		require.Eventually(t, func() bool { _, code = examine("--backup", backup); return code == want }, patience, interval,
 			age)
 	}
 	require.Eventually(t, func() bool {
 		_, code = examine("--backup", backup, "--backup-age", "31h")
 		return code == 0
-	}, patience, pause)
+	}, patience, interval)
 
 	// when the blobs' disk is gone and an event stops a read model, then both are faults, with advice
 	stores, err := filepath.Glob(filepath.Join(dataDir, "blobs", "*"))
@@ -86,7 +86,7 @@ func TestTheDoctorExaminesAnInstallation(t *testing.T) {
 		require.NoError(t, os.WriteFile(store, nil, 0o600))
 	}
 	appendPoison(t, dataDir)
-	require.Eventually(t, func() bool { return listed(t, environment, "account")[1].State == stopped }, patience, pause)
+	require.Eventually(t, func() bool { return listed(t, environment, "account")[1].State == stopped }, patience, interval)
 	require.Eventually(t, func() bool {
 		all, code = examine()
 		return state(all, "alert").State == health.Fault && state(all, "read models").State == health.Fault

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -183,7 +182,7 @@ func (d *drilled) stop() error {
 // awaitReady waits until recitald has its keyring and its read models have caught up.
 func (d *drilled) awaitReady(ctx context.Context) error {
 	for {
-		if status, _, err := d.get(ctx, "/ready_check"); err == nil && status == http.StatusOK {
+		if got, err := d.get(ctx, "/ready_check"); err == nil && got.status == http.StatusOK {
 			return nil
 		}
 		select {
@@ -205,30 +204,20 @@ func (d *drilled) lastLines() string {
 	return strings.Join(lines[max(0, len(lines)-5):], "\n")
 }
 
-// maxPlayed is the maximum number of bytes that are read of a response.
-const maxPlayed = 256 << 20
-
 // get requests a path or URL from recitald.
-func (d *drilled) get(ctx context.Context, path string) (status int, body []byte, err error) {
+func (d *drilled) get(ctx context.Context, path string) (answer, error) {
 	address := datafolder.Find(d.data).Public
 	if address == "" {
-		return 0, nil, errors.New("recitald does not serve yet")
+		return answer{}, errors.New("recitald does not serve yet")
 	}
 	if !strings.HasPrefix(path, "http") {
 		path = "http://" + address + path
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, path, nil)
 	if err != nil {
-		return 0, nil, err
+		return answer{}, err
 	}
-	through := &http.Client{Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}, Timeout: time.Minute}
-	response, err := through.Do(request)
-	if err != nil {
-		return 0, nil, err
-	}
-	defer response.Body.Close()
-	body, err = io.ReadAll(io.LimitReader(response.Body, maxPlayed))
-	return response.StatusCode, body, err
+	return send(newHTTPClient(settings{Timeout: time.Minute}), request)
 }
 
 // play reads the text and the audio of the latest clip that still exists. Both are sealed with a key of the keyring. A
@@ -236,24 +225,24 @@ func (d *drilled) get(ctx context.Context, path string) (status int, body []byte
 func (d *drilled) play(ctx context.Context, clips []string) (string, error) {
 	var silent error
 	for _, id := range slices.Backward(clips) {
-		status, body, err := d.get(ctx, "/v1/account/clip/"+id)
+		got, err := d.get(ctx, "/v1/account/clip/"+id)
 		if err != nil {
 			return "", fmt.Errorf("reading a clip: %w", err)
 		}
-		if status == http.StatusNotFound {
+		if got.status == http.StatusNotFound {
 			continue // deleted
 		}
 		var clip struct {
 			Text *string `json:"text"`
 			URL  string  `json:"url"`
 		}
-		if status != http.StatusOK || json.Unmarshal(body, &clip) != nil {
-			return "", fmt.Errorf("clip %s cannot be read: status %d", printable(id), status)
+		if got.status != http.StatusOK || json.Unmarshal(got.body, &clip) != nil {
+			return "", fmt.Errorf("clip %s cannot be read: status %d", printable(id), got.status)
 		}
 		if clip.Text == nil {
 			return "", fmt.Errorf("the text of clip %s cannot be opened with the keyring of the backup", printable(id))
 		}
-		if status, audio, err := d.get(ctx, clip.URL); err == nil && status == http.StatusOK && len(audio) > 0 {
+		if audio, err := d.get(ctx, clip.URL); err == nil && audio.status == http.StatusOK && len(audio.body) > 0 {
 			return "ok  the latest clip is opened: its text is readable, and its audio plays", nil
 		}
 		silent = fmt.Errorf("the audio of clip %s, and of all later ones, does not play", printable(id))

@@ -12,6 +12,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/logcopy"
 	"github.com/recital-tts/recital/internal/http/adminapi"
+	"github.com/recital-tts/recital/internal/process/pause"
 )
 
 type showEvents struct {
@@ -84,10 +85,7 @@ func (c *showEvents) follow(
 			fmt.Fprintln(to.notes, "The connection was lost. It is resumed when recitald is back.")
 			noted = true
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(time.Second / 2):
-		}
+		_ = pause.For(ctx, time.Second/2) // the next turn sees the end of ctx
 		before := after
 		began := time.Now()
 		if after, err = admin.events(ctx, c.query(after), show); after != before || time.Since(began) > admin.Timeout {

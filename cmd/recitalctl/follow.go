@@ -10,6 +10,7 @@ import (
 
 	"github.com/recital-tts/recital/cmd/recitalctl/progress"
 	"github.com/recital-tts/recital/internal/http/adminapi"
+	"github.com/recital-tts/recital/internal/process/pause"
 )
 
 type rebuildProjections struct {
@@ -173,8 +174,6 @@ type follower struct {
 }
 
 func (f *follower) run(ctx context.Context) ([]adminapi.GenerationReply, error) {
-	tick := time.NewTicker(pollInterval)
-	defer tick.Stop()
 	for {
 		all, err := f.admin.overview(ctx, "following the rebuild")
 		if ctx.Err() != nil {
@@ -188,10 +187,8 @@ func (f *follower) run(ctx context.Context) ([]adminapi.GenerationReply, error) 
 		} else if err := f.tolerate(err); err != nil {
 			return nil, err
 		}
-		select {
-		case <-ctx.Done():
+		if pause.For(ctx, pollInterval) != nil {
 			return nil, f.interrupted()
-		case <-tick.C:
 		}
 	}
 }

@@ -213,7 +213,7 @@ func (r *reader) follow(s step) {
 	shell.Stdout, shell.Stderr = &said, &said
 	require.NoError(r.t, shell.Start(), at)
 	if s.ended {
-		require.Eventually(r.t, func() bool { return r.isShown(s, said.String()) }, patience, pause, at)
+		require.Eventually(r.t, func() bool { return r.isShown(s, said.String()) }, patience, interval, at)
 		require.NoError(r.t, syscall.Kill(-shell.Process.Pid, syscall.SIGINT))
 	}
 	if err := shell.Wait(); !errors.As(err, new(*exec.ExitError)) {

@@ -119,7 +119,7 @@ func (s *service) start() (serving datafolder.Addresses) {
 		serving = datafolder.Find(s.data)
 		return s.hasEnded() ||
 			isReady(serving.Public)
-	}, patience, pause)
+	}, patience, interval)
 	if s.hasEnded() {
 		said, _ := os.ReadFile(s.log)
 		require.Fail(s.t, "recitald did not start", string(said))

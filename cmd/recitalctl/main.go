@@ -197,8 +197,7 @@ func failForNow(code int, format string, args ...any) error {
 }
 
 func exitCode(err error) int {
-	var f *failure
-	if errors.As(err, &f) {
+	if f, is := errors.AsType[*failure](err); is {
 		return f.code
 	}
 	return exitFailed

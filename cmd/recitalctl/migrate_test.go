@@ -110,7 +110,7 @@ func TestALogMovesToAnEventStore(t *testing.T) {
 	a = recitaldAt(t, dataDir, admin, connection(store))
 	defer func() { require.NoError(t, a.Close()) }()
 	for _, opened := range []adminapi.OpenResponse{first, second, account()} {
-		require.Eventually(t, func() bool { return isReady(a.PublicAddr()) }, patience, pause)
+		require.Eventually(t, func() bool { return isReady(a.PublicAddr()) }, patience, interval)
 		require.Equal(t, "indie", planOf(t, a.PublicAddr(), opened.APIKey))
 	}
 

@@ -142,11 +142,7 @@ func (c *paymentsCheck) Run(ctx context.Context, s settings, to terminal) error 
 		results = append(results, health.Result{Check: "notices are sent to recitald", State: skipped,
 			Found: "set RECITAL_PUBLIC_URL, or give it with --public-url"})
 	}
-	if c.Format == jsonValue {
-		err = c.Format.print(to, results, nil, nil)
-	} else {
-		err = printResults(to, results)
-	}
+	err = printResults(c.Format, to, results, results)
 	bad := func(r health.Result) bool { return r.State == health.Fault || r.State == health.Warning }
 	if err == nil && slices.ContainsFunc(results, bad) {
 		return fail(exitFailed, "something is missing, see above")

@@ -56,7 +56,7 @@ func startProcess(t *testing.T, dataDir string) *recitald {
 			r.admin = string(found[1])
 		}
 		return r.admin != ""
-	}, patience, pause)
+	}, patience, interval)
 	return r
 }
 
@@ -122,7 +122,7 @@ func TestARebuildOutlivesRecitaldAndRecitalctl(t *testing.T) {
 	// when recitald restarts, then the rebuild ends with a promotion without a follower
 	door.kills.Store(false)
 	restart()
-	require.Eventually(t, func() bool { return listed(t, environment, "account")[2].Live }, patience, pause)
+	require.Eventually(t, func() bool { return listed(t, environment, "account")[2].Live }, patience, interval)
 	got = succeeds(t, environment, "projections", "follow", "account")
 	assert.Equal(t, "Nothing is being built.\n", got.notes)
 
@@ -165,8 +165,8 @@ func begin(t *testing.T, environment []string, args ...string) *ongoing {
 
 func (f *ongoing) awaitNote(t *testing.T, text string) {
 	t.Helper()
-	require.Eventually(t, func() bool { return strings.Contains(f.notes.String(), text) }, patience, pause, "no note %q",
-		text)
+	require.Eventually(t, func() bool { return strings.Contains(f.notes.String(), text) }, patience, interval,
+		"no note %q", text)
 }
 
 func (f *ongoing) end(t *testing.T) ran {

@@ -80,7 +80,7 @@ func startLoad(t *testing.T, admin, public, dataDir string) *load {
 			l.open(ctx, admin, strings.TrimSpace(string(token)))
 		}
 	})
-	require.Eventually(t, func() bool { return l.opened.Load() > 0 }, patience, pause)
+	require.Eventually(t, func() bool { return l.opened.Load() > 0 }, patience, interval)
 	first := l.keys[0]
 	workers.Go(func() {
 		for ctx.Err() == nil {
@@ -136,7 +136,7 @@ func TestRebuildPromoteRollBackAndRetireUnderLoad(t *testing.T) {
 	a, dataDir := startRecitald(t)
 	environment := []string{"RECITAL_ADMIN_ADDR=" + a.AdminAddr(), "RECITAL_DATA_DIR=" + dataDir}
 	load := startLoad(t, a.AdminAddr(), a.PublicAddr(), dataDir)
-	require.Eventually(t, func() bool { return load.opened.Load() >= 20 }, patience, pause)
+	require.Eventually(t, func() bool { return load.opened.Load() >= 20 }, patience, interval)
 
 	// when everything is rebuilt and promoted
 	got := succeeds(t, environment, "projections", "rebuild", "--all", "--promote")
@@ -145,7 +145,7 @@ func TestRebuildPromoteRollBackAndRetireUnderLoad(t *testing.T) {
 	assert.Contains(t, got.notes, "account v1 g2 ")
 	assert.Contains(t, got.notes, "Live now.")
 	more := load.opened.Load() + 20
-	require.Eventually(t, func() bool { return load.opened.Load() >= more }, patience, pause)
+	require.Eventually(t, func() bool { return load.opened.Load() >= more }, patience, interval)
 	load.stop()
 
 	// then no reader saw an error, and the new generation has all accounts
@@ -287,7 +287,7 @@ func TestAnEventThatNoGenerationCanHandle(t *testing.T) {
 	a, dataDir := startRecitald(t)
 	environment := []string{"RECITAL_ADMIN_ADDR=" + a.AdminAddr(), "RECITAL_DATA_DIR=" + dataDir}
 	appendPoison(t, dataDir)
-	require.Eventually(t, func() bool { return listed(t, environment, "account")[1].State == stopped }, patience, pause)
+	require.Eventually(t, func() bool { return listed(t, environment, "account")[1].State == stopped }, patience, interval)
 
 	got := succeeds(t, environment, "projections", "list")
 	assert.Regexp(t, `(?m)^account +\d+ +1 +yes +stopped `, got.out)
@@ -313,12 +313,12 @@ func TestAnEventThatNoGenerationCanHandle(t *testing.T) {
 	// when it is retried without a fix, then it stops again
 	got = succeeds(t, environment, "projections", "parked", "retry", "account", "--event", event)
 	assert.Contains(t, got.notes, "are restarted")
-	require.Eventually(t, func() bool { return listed(t, environment, "account")[1].State == stopped }, patience, pause)
+	require.Eventually(t, func() bool { return listed(t, environment, "account")[1].State == stopped }, patience, interval)
 
 	// when the event is skipped, then the live generation and the rebuild continue
 	got = succeeds(t, environment, "projections", "parked", "skip", event, "--reason", "it has a NUL", "--yes")
 	assert.Contains(t, got.notes, "It may hide that an API key or all sessions of account poison were revoked")
-	require.Eventually(t, func() bool { return listed(t, environment, "account")[1].State == current }, patience, pause)
+	require.Eventually(t, func() bool { return listed(t, environment, "account")[1].State == current }, patience, interval)
 	got = succeeds(t, environment, "projections", "follow", "account")
 	require.True(t, listed(t, environment, "account")[2].Live)
 	got = succeeds(t, environment, "projections", "parked", "skipped", "--format", "csv")

@@ -18,7 +18,7 @@ import (
 
 const (
 	patience = 5 * time.Minute       // only ends waits that would last forever
-	pause    = 50 * time.Millisecond // between two requests
+	interval = 50 * time.Millisecond // between two requests
 )
 
 // session is a run of the tool on its own terminal, like an interactive one.
@@ -78,7 +78,7 @@ func (s *session) types(keys string) {
 
 func (s *session) awaitText(text string) {
 	s.t.Helper()
-	require.Eventually(s.t, func() bool { return bytes.Contains([]byte(s.text()), []byte(text)) }, patience, pause,
+	require.Eventually(s.t, func() bool { return bytes.Contains([]byte(s.text()), []byte(text)) }, patience, interval,
 		"no %q on the screen", text)
 }
 

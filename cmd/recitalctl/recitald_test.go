@@ -64,7 +64,7 @@ func TestAgainstARecitald(t *testing.T) {
 		require.Eventually(t, func() bool { // a slow machine may have lag
 			got = recitalctl(t, environment, "doctor")
 			return got.code == 0
-		}, patience, pause)
+		}, patience, interval)
 		assert.NotContains(t, got.out, "FAULT")
 		assert.NotContains(t, got.out, "skipped")
 		assert.NotContains(t, got.out+got.notes, strings.TrimSpace(string(token)))
@@ -74,7 +74,7 @@ func TestAgainstARecitald(t *testing.T) {
 		require.Eventually(t, func() bool { // a slow machine may have passing conditions
 			got = recitalctl(t, environment, "alerts")
 			return got.code == 0 && strings.Contains(got.notes, "There are no open alerts")
-		}, patience, pause)
+		}, patience, interval)
 		assert.Empty(t, got.out)
 		got = recitalctl(t, environment, "alerts", "clear", "none")
 		assert.Equal(t, 1, got.code)
@@ -84,7 +84,7 @@ func TestAgainstARecitald(t *testing.T) {
 		require.Eventually(t, func() bool {
 			got = recitalctl(t, environment, "alerts", "--wide")
 			return strings.Count(got.out, "\n") == 2 && strings.Contains(got.out, id)
-		}, patience, pause)
+		}, patience, interval)
 		assert.Regexp(t, `^ID +SOURCE +REASON +SINCE +CLEARS ITSELF +ALERT\n`+id+
 			` +todo/dunning +unpaid .* false +Account a1 has lost its plan`, got.out)
 		got = recitalctl(t, environment, "alerts", "list", "--format", "csv")
@@ -96,7 +96,7 @@ func TestAgainstARecitald(t *testing.T) {
 		got = succeeds(t, environment, "alerts", "clear", id)
 		require.Eventually(t, func() bool {
 			return strings.Contains(recitalctl(t, environment, "alerts").notes, "There are no open alerts")
-		}, patience, pause)
+		}, patience, interval)
 		assert.Equal(t, 1, recitalctl(t, environment, "alerts", "clear", id).code, "it is already cleared")
 	})
 	t.Run("a recitald is found by its data folder, and settings win", func(t *testing.T) {

@@ -52,9 +52,9 @@ const erasedWithin = 24 * time.Hour
 func (s *sharedParts) end(ctx context.Context, id string) error {
 	var waits error
 	for _, step := range s.ends {
-		var notYet *todo.NotYetError
-		switch err := step(ctx, id); {
-		case errors.As(err, &notYet):
+		err := step(ctx, id)
+		switch _, notYet := errors.AsType[*todo.NotYetError](err); {
+		case notYet:
 			waits = err
 		case err != nil:
 			return err

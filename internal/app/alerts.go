@@ -104,14 +104,8 @@ func (a *App) isDone(ctx context.Context, process, item string) (bool, error) {
 		if t.process != process {
 			continue
 		}
-		listed := false
-		_, err := a.projector.Read(ctx, []readmodel.Model{t.view.Model},
-			"select item from "+t.view.SQL()+" where item = $1", []any{item},
-			func(pgx.CollectableRow) error { listed = true; return nil })
-		if err != nil {
-			return false, fmt.Errorf("looking for an item that was given up: %w", err)
-		}
-		return !listed, nil
+		listed, err := a.hasRow(ctx, t.view.View, "item = $1", item)
+		return err == nil && !listed, err
 	}
 	return false, nil // the process belongs to another release
 }

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -43,15 +42,13 @@ func auditSlice(core *coreParts, stores *storeParts, shared *sharedParts) slice 
 				},
 			}
 			shared.acts = &writeaudit.Acts{Audit: records, Log: core.log, Now: time.Now}
-			write := writeaudit.API{Audit: records, Now: time.Now}
 			heads := auditHeads(core, shared.alerts)
-			chain := writeaudit.Chain{Heads: heads}
-			verification := &writeaudit.Verification{Heads: heads}
-			erasures := writeaudit.Erasures{Audit: records, Stores: erasureStores(core, stores, shared.wordTimes, records)}
+			write := &writeaudit.API{
+				Audit: records, Heads: heads, Stores: erasureStores(core, stores, shared.wordTimes, records), Now: time.Now,
+			}
 			return service{
-				public: read.Routes(),
-				admin: slices.Concat(read.AdminRoutes(), write.AdminRoutes(), chain.AdminRoutes(), verification.AdminRoutes(),
-					erasures.AdminRoutes()),
+				public:     read.Routes(),
+				admin:      append(read.AdminRoutes(), write.AdminRoutes()...),
 				jobs:       []job{headsJob(heads, stores, core.cfg.AuditHeadInterval)},
 				checks:     []health.Check{headsCheck(heads, core.cfg.AuditHeadInterval)},
 				collectors: []prometheus.Collector{headMetrics(heads.Unsigned)},

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -41,7 +40,9 @@ func clipsSlice(core *coreParts, stores *storeParts, shared *sharedParts) slice 
 				toDos:  []toDo{{commands.EraseProcess, readmodel.ToDoEraseClipsView, erasure.erase}},
 				jobs: []job{{
 					name: "the sweep of clips", every: time.Hour, current: true,
-					run: clipSweep(core.log, shared.clips, stores.pool),
+					run: core.sweep(func(ctx context.Context) (int, error) {
+						return shared.clips.Sweep(ctx, readapi.Blobs{Pool: stores.pool}.Shown)
+					}, "removed audio that no clip refers to", "blobs"),
 				}},
 				collectors: []prometheus.Collector{clipsToErase(stores.pool)},
 			}, nil
@@ -51,17 +52,6 @@ func clipsSlice(core *coreParts, stores *storeParts, shared *sharedParts) slice 
 
 // clipSaveTimeout is the time that the end of a reply waits for its clip to be saved. It then ends without the clip.
 const clipSaveTimeout = 10 * time.Second
-
-// clipSweep returns a function that removes blobs left by crashes.
-func clipSweep(log *slog.Logger, clips *commands.Clips, pool *pgxpool.Pool) func(context.Context) error {
-	return func(ctx context.Context) error {
-		removed, err := clips.Sweep(ctx, readapi.Blobs{Pool: pool}.Shown)
-		if removed > 0 {
-			log.InfoContext(ctx, "removed audio that no clip refers to", "blobs", removed)
-		}
-		return err
-	}
-}
 
 const (
 	erasedInTurn      = 1000   // clips in one turn

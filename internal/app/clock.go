@@ -119,14 +119,14 @@ type advanceRequest struct {
 	Duration string `body:"duration" required:"true" maxlen:"40" doc:"By how much, such as 744h."`
 }
 
-func (c sandboxControl) advance(call *web.Call, in advanceRequest) (web.Reply, error) {
-	if c.standIns.sandboxURL() == "" {
+func (s *standIns) advanceBy(call *web.Call, in advanceRequest) (web.Reply, error) {
+	if s.sandboxURL() == "" {
 		return web.Reply{}, errNoSandbox()
 	}
 	by, err := time.ParseDuration(in.Duration)
 	if err != nil {
 		return web.Reply{}, domain.Refuse(domain.Invalid, "The duration is not one such as 744h")
 	}
-	status, err := c.standIns.advance(call, by)
+	status, err := s.advance(call, by)
 	return web.JSON(status), err
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
-	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -125,13 +124,10 @@ func (m *Mistakes) readEnvironment(parser *kong.Kong) (given map[string]string) 
 
 // readArguments records the flags that are given, and returns the arguments without those that are mistakes.
 func (m *Mistakes) readArguments(parser *kong.Kong, args []string, given map[string]string) (rest []string) {
-	flags := maps.Collect(func(yield func(string, *kong.Flag) bool) {
-		for _, flag := range parser.Model.Flags {
-			if !yield("--"+flag.Name, flag) {
-				return
-			}
-		}
-	})
+	flags := map[string]*kong.Flag{}
+	for _, flag := range parser.Model.Flags {
+		flags["--"+flag.Name] = flag
+	}
 	for i := 0; i < len(args); i++ {
 		name, text, joined := strings.Cut(args[i], "=")
 		flag := flags[name]
@@ -251,19 +247,15 @@ func (c Config) Settings() (all []adminapi.Setting) {
 }
 
 func shown(value reflect.Value) string {
-	if value.Kind() == reflect.Slice {
-		parts := make([]string, value.Len())
-		for i := range parts {
-			parts[i] = value.Index(i).String()
-		}
-		return strings.Join(parts, ",")
+	if list, is := value.Interface().([]string); is {
+		return strings.Join(list, ",")
 	}
 	return fmt.Sprint(reflect.Indirect(value).Interface())
 }
 
 // passwords matches passwords in the addresses of a database or an event store: after the user, in the query, or in
 // Postgres's list of words.
-var passwords = regexp.MustCompile(`(://[^:/@]*:)\S*@|((?i:password)\s*=\s*)('[^']*'|[^\s&]*)`)
+var passwords = regexp.MustCompile(`(://[^:/@]*:)\S*(@)|((?i:password)\s*=\s*)(?:'[^']*'|[^\s&]*)`)
 
 func hide(secret, text string) string {
 	switch {
@@ -272,13 +264,7 @@ func hide(secret, text string) string {
 	case secret == "whole":
 		return hidden
 	}
-	return passwords.ReplaceAllStringFunc(text, func(found string) string {
-		parts := passwords.FindStringSubmatch(found)
-		if parts[1] != "" {
-			return parts[1] + hidden + "@"
-		}
-		return parts[2] + hidden
-	})
+	return passwords.ReplaceAllString(text, "${1}${3}"+hidden+"${2}")
 }
 
 func (a *App) lookAtSettings(context.Context) health.Finding {

@@ -23,6 +23,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventnode"
 	"github.com/recital-tts/recital/internal/events/feed"
 	"github.com/recital-tts/recital/internal/process/lifecycle"
+	"github.com/recital-tts/recital/internal/process/pause"
 	"github.com/recital-tts/recital/internal/process/tracing"
 )
 
@@ -51,7 +52,7 @@ func (a *App) openLog(ctx context.Context) error {
 		return err
 	}
 	a.journal = &journal.Journal{
-		Log: observedLog{tracedLog{client}, a.appended}, Registry: registry, Observe: a.metrics.observeCommand,
+		Log: observedLog{client, a.appended}, Registry: registry, Observe: a.metrics.observeCommand,
 	}
 	if err := a.openSkips(ctx); err != nil {
 		return err
@@ -122,23 +123,7 @@ func socketPath(folder string) (path string, remove func() error, err error) {
 	return filepath.Join(short, "node.sock"), func() error { return os.RemoveAll(short) }, nil
 }
 
-// tracedLog adds appends to the traces of their requests.
-type tracedLog struct{ eventlog.Log }
-
-// Append implements eventlog.Log.
-func (l tracedLog) Append(
-	ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed,
-) (eventlog.Appended, error) {
-	ctx, span := tracing.Start(ctx, "append")
-	kind, _, _ := strings.Cut(stream, "-") // the rest is an id
-	span.Set("recital.stream", kind)
-	span.Count("recital.events", len(events))
-	done, err := l.Log.Append(ctx, stream, expected, events)
-	span.End(err)
-	return done, err
-}
-
-// observedLog reports the outcome of appends.
+// observedLog traces appends, and reports their outcome.
 type observedLog struct {
 	eventlog.Log
 	appended func(took time.Duration, events int, err error)
@@ -148,8 +133,13 @@ type observedLog struct {
 func (l observedLog) Append(
 	ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed,
 ) (eventlog.Appended, error) {
+	ctx, span := tracing.Start(ctx, "append")
+	kind, _, _ := strings.Cut(stream, "-") // the rest is an id
+	span.Set("recital.stream", kind)
+	span.Count("recital.events", len(events))
 	begun := time.Now()
 	done, err := l.Log.Append(ctx, stream, expected, events)
+	span.End(err)
 	if len(events) > 0 {
 		l.appended(time.Since(begun), len(events), err)
 	}
@@ -227,10 +217,8 @@ func (a *App) compare(ctx context.Context, before mark) error {
 	}
 	now, missing, err := a.lacks(ctx, before)
 	for until := time.Now().Add(seenPause); err == nil && missing && a.cfg.EventStore != "" && time.Now().Before(until); {
-		select {
-		case <-time.After(answerTimeout / 10):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := pause.For(ctx, answerTimeout/10); err != nil {
+			return err
 		}
 		now, missing, err = a.lacks(ctx, before)
 	}

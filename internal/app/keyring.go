@@ -43,8 +43,8 @@ func (a *App) takeKeyringUp(ctx context.Context) error {
 
 // isForeign reports whether an error means that Postgres has a keyring other than the log's.
 func isForeign(err error) bool {
-	var other *commands.OtherError
-	return errors.As(err, &other)
+	_, is := errors.AsType[*commands.OtherError](err)
+	return is
 }
 
 // explainForeign logs the operator's options.

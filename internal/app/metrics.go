@@ -46,8 +46,10 @@ type metrics struct {
 	unsealed  prometheus.Counter
 	appends   *prometheus.HistogramVec
 	appended  prometheus.Counter
-	speech    *speechMetrics
 	providers *prometheus.HistogramVec
+
+	firstAudio        *prometheus.HistogramVec
+	ended, characters *prometheus.CounterVec // of syntheses
 
 	projections *projectionMetrics
 }
@@ -73,7 +75,7 @@ func newMetrics(overview func(context.Context) (feed.Overview, error)) *metrics 
 	m.providers = m.histogram("recital_provider_request_seconds",
 		"Duration of requests to a provider, by the class of the reply's status, or none.",
 		doubled(0.005, 13), "provider", "status")
-	m.speech = m.newSpeechMetrics()
+	m.addSpeech()
 	m.figures = newFigures(m.projections.overview)
 	m.registry.MustRegister(scraped(m.projections.read), collectors.NewGoCollector(), collectors.NewBuildInfoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -250,9 +252,8 @@ func (m *metrics) observeLog(silence func() time.Duration) {
 // observeAppend records an append. A cancelled one counts as failed, because its outcome is unknown.
 func (m *metrics) observeAppend(took time.Duration, events int, err error) {
 	outcome := "done"
-	var conflict *eventlog.ConflictError
-	switch {
-	case errors.As(err, &conflict):
+	switch _, conflict := errors.AsType[*eventlog.ConflictError](err); {
+	case conflict:
 		outcome = "conflict"
 	case err != nil:
 		outcome = "failed"
@@ -299,39 +300,31 @@ func poolMetrics(s *pgxpool.Stat) []prometheus.Metric {
 	}
 }
 
-// speechMetrics are the metrics of syntheses.
-type speechMetrics struct {
-	firstAudio        *prometheus.HistogramVec
-	ended, characters *prometheus.CounterVec
-}
-
 // firstAudioBounds are the bounds of the times until first audio, in seconds.
 func firstAudioBounds() []float64 { return doubled(0.001, 15) }
 
-func (m *metrics) newSpeechMetrics() *speechMetrics {
-	s := &speechMetrics{
-		firstAudio: m.histogram("recital_speech_first_audio_seconds",
-			"Time from the beginning of a synthesis until its first audio was handed to the connection.",
-			firstAudioBounds(), "kind", "format"),
-		ended: m.counter("recital_speech_syntheses_total",
-			"Syntheses, and units of WebSockets, that have ended, by what became of them.", "kind", "outcome"),
-		characters: m.counter("recital_speech_characters_total", "Characters that were spoken and count.", "kind"),
-	}
+// addSpeech adds the metrics of syntheses.
+func (m *metrics) addSpeech() {
+	m.firstAudio = m.histogram("recital_speech_first_audio_seconds",
+		"Time from the beginning of a synthesis until its first audio was handed to the connection.",
+		firstAudioBounds(), "kind", "format")
+	m.ended = m.counter("recital_speech_syntheses_total",
+		"Syntheses, and units of WebSockets, that have ended, by what became of them.", "kind", "outcome")
+	m.characters = m.counter("recital_speech_characters_total", "Characters that were spoken and count.", "kind")
 	for _, kind := range []synthesis.Kind{synthesis.Streamed, synthesis.Collected, synthesis.Spoken} {
-		s.characters.WithLabelValues(string(kind))
+		m.characters.WithLabelValues(string(kind))
 		for _, outcome := range []synthesis.Outcome{synthesis.Done, synthesis.Refused, synthesis.Cut, synthesis.Failed} {
-			s.ended.WithLabelValues(string(kind), string(outcome))
+			m.ended.WithLabelValues(string(kind), string(outcome))
 		}
 	}
-	return s
 }
 
 func (m *metrics) observeSynthesis(o synthesis.Observation) {
 	m.figures.countSynthesis(o)
-	m.speech.ended.WithLabelValues(string(o.Kind), string(o.Outcome)).Inc()
-	m.speech.characters.WithLabelValues(string(o.Kind)).Add(float64(o.Characters))
+	m.ended.WithLabelValues(string(o.Kind), string(o.Outcome)).Inc()
+	m.characters.WithLabelValues(string(o.Kind)).Add(float64(o.Characters))
 	if o.FirstAudio > 0 {
-		m.speech.firstAudio.WithLabelValues(string(o.Kind), string(o.Format)).Observe(o.FirstAudio.Seconds())
+		m.firstAudio.WithLabelValues(string(o.Kind), string(o.Format)).Observe(o.FirstAudio.Seconds())
 	}
 }
 

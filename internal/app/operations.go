@@ -36,13 +36,13 @@ func operationsSlice(core *coreParts, status *statusParts, stores *storeParts) s
 			}
 			figures := core.metrics.figures
 			sessions := writeapi.Sessions{Begin: core.operatorSessions().Begin}
-			doctor := writeapi.Doctor{Examine: func(ctx context.Context) adminapi.Examination {
+			doctor := writeapi.DoctorRoute(func(ctx context.Context) adminapi.Examination {
 				return examine(ctx, core, status.health)
-			}}
+			})
 			return service{
 				public: checks.Routes(),
-				admin: slices.Concat(readModels.AdminRoutes(), log.AdminRoutes(), doctor.AdminRoutes(),
-					sessions.AdminRoutes(), []web.Route{core.metrics.route(), figures.route(), writeapi.ProfileRoute()}),
+				admin: slices.Concat(readModels.AdminRoutes(), log.AdminRoutes(), sessions.AdminRoutes(),
+					[]web.Route{doctor, core.metrics.route(), figures.route(), writeapi.ProfileRoute()}),
 				jobs: []job{figures.job()},
 				collectors: []prometheus.Collector{gaugeFunc("recital_ready",
 					"1 while this instance can serve requests, 0 while it lacks something for them.",

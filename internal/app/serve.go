@@ -108,7 +108,10 @@ func (a *App) publicPart(server *web.Server, ln net.Listener) lifecycle.Part {
 			}
 			return err
 		},
-		Stop: a.drain.finish,
+		Stop: func() error {
+			a.drain.Leave()
+			return a.drain.ended()
+		},
 	}
 }
 
@@ -153,38 +156,30 @@ type drain struct {
 	delay   time.Duration
 	server  *web.Server // set before it serves
 	leaving atomic.Bool
-	once    sync.Once
-	ended   chan struct{}
-	err     error // valid once ended is closed
+	ended   func() error // returns its result; called once it has begun
 }
 
-func newDrain(delay time.Duration) *drain { return &drain{delay: delay, ended: make(chan struct{})} }
+func newDrain(delay time.Duration) *drain {
+	d := &drain{delay: delay}
+	d.ended = sync.OnceValue(d.run)
+	return d
+}
 
 // Leaving reports whether the drain has begun.
 func (d *drain) Leaving() bool { return d.leaving.Load() }
 
 // Leave begins the drain and does not wait for its end.
 func (d *drain) Leave() {
-	d.once.Do(func() {
-		d.leaving.Store(true)
-		d.server.Leave()
-		go d.run()
-	})
+	d.leaving.Store(true)
+	d.server.Leave()
+	go func() { _ = d.ended() }() // the part of the server returns the error
 }
 
-func (d *drain) run() {
-	defer close(d.ended)
+func (d *drain) run() error {
 	time.Sleep(d.delay)
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
-	d.err = d.server.Shutdown(ctx)
-}
-
-// finish begins the drain, unless it has begun, and waits for its end.
-func (d *drain) finish() error {
-	d.Leave()
-	<-d.ended
-	return d.err
+	return d.server.Shutdown(ctx)
 }
 
 // ownFiles is a generous estimate of the files that recitald has open besides the connections of clients.
@@ -353,7 +348,7 @@ func (b browsers) Session(ctx context.Context, cookie string, use web.SessionUse
 		find = b.credentials.FindSessionToRead
 	}
 	found, err := find(ctx, shown)
-	if replayed := new(credentials.ReplayedError); errors.As(err, &replayed) {
+	if replayed, is := errors.AsType[*credentials.ReplayedError](err); is {
 		b.endReplayed(ctx, replayed)
 	}
 	if err != nil {

@@ -74,9 +74,13 @@ func openProviders(core *coreParts, standIns *standIns) (map[string]signin.Provi
 		if config.Issuer == "" {
 			continue
 		}
-		if all[name], err = openProvider(core, config); err != nil {
+		config.Watch = core.metrics.watchProvider("sign_in")
+		provider, err := openid.New(config)
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
+		core.onClose("an identity provider", provider.Close)
+		all[name] = provider
 	}
 	return all, nil
 }
@@ -111,15 +115,6 @@ func (c Config) developedProviders() (names []string) {
 		}
 	}
 	return names
-}
-
-func openProvider(core *coreParts, config openid.Config) (*openid.Provider, error) {
-	config.Watch = core.metrics.watchProvider("sign_in")
-	provider, err := openid.New(config)
-	if err == nil {
-		core.onClose("an identity provider", provider.Close)
-	}
-	return provider, err
 }
 
 // splitProvider parses a setting: ISSUER CLIENT_ID SECRET_FILE.

@@ -165,9 +165,6 @@ func ReadModels() []feed.Projection {
 func openSlices(p *parts) (service, error) {
 	var all service
 	for _, s := range allSlices(p) {
-		if s.open == nil {
-			continue
-		}
 		one, err := s.open()
 		if err != nil {
 			return service{}, fmt.Errorf("opening %s: %w", s.name, err)

@@ -246,15 +246,14 @@ func sandboxRoutes(mode string, standIns *standIns) []web.Route {
 	if mode == modeProd {
 		return nil
 	}
-	control := sandboxControl{standIns}
 	tag, role, status, refuses := web.Tag("Payment sandbox"), web.Role("operator"), web.Returns[standins.Status](),
 		web.Refuses(400, 409)
 	routes := []web.Route{
-		web.Get("/admin/sandbox", control.show("status"), role, tag,
+		web.Get("/admin/sandbox", standIns.show("status"), role, tag,
 			web.Summary("What the payment sandbox is doing"), status, refuses),
-		web.Get("/admin/sandbox/customers", control.show("customers"), role, tag,
+		web.Get("/admin/sandbox/customers", standIns.show("customers"), role, tag,
 			web.Summary("Its customers, and where they pay"), web.Returns[[]standins.Customer](), refuses),
-		web.Post("/admin/sandbox/advance", control.advance, role, tag,
+		web.Post("/admin/sandbox/advance", standIns.advanceBy, role, tag,
 			web.Summary("Advance its clock and that of plans, and do what is due until then"), web.AppendsNothing(), status,
 			refuses),
 	}
@@ -269,40 +268,37 @@ func sandboxRoutes(mode string, standIns *standIns) []web.Route {
 		{"faults", "Have requests to the API go wrong"},
 		{"webhooks", "Have webhooks come late, twice, in another order or not at all"},
 	} {
-		routes = append(routes, web.Post("/admin/sandbox/"+order.name, control.carryOut(order.name), role, tag,
+		routes = append(routes, web.Post("/admin/sandbox/"+order.name, standIns.carryOut(order.name), role, tag,
 			web.Summary(order.summary), web.RawBody("application/json"), web.AppendsNothing(), status, refuses))
 	}
 	return routes
 }
-
-// sandboxControl passes the orders of operators on to the sandbox, if there is one.
-type sandboxControl struct{ standIns *standIns }
 
 func errNoSandbox() error {
 	return domain.Refuse(domain.Rejected,
 		"There is no payment sandbox here, because RECITAL_STRIPE_KEY or RECITAL_STRIPE_URL is set")
 }
 
-func (c sandboxControl) show(name string) func(*web.Call, struct{}) (web.Reply, error) {
-	return func(call *web.Call, _ struct{}) (web.Reply, error) { return c.passOn(call, http.MethodGet, name, nil) }
+func (s *standIns) show(name string) func(*web.Call, struct{}) (web.Reply, error) {
+	return func(call *web.Call, _ struct{}) (web.Reply, error) { return s.passOn(call, http.MethodGet, name, nil) }
 }
 
 type sandboxOrder struct {
 	Body []byte `raw:"body" required:"true"`
 }
 
-func (c sandboxControl) carryOut(name string) func(*web.Call, sandboxOrder) (web.Reply, error) {
+func (s *standIns) carryOut(name string) func(*web.Call, sandboxOrder) (web.Reply, error) {
 	return func(call *web.Call, in sandboxOrder) (web.Reply, error) {
-		return c.passOn(call, http.MethodPost, name, in.Body)
+		return s.passOn(call, http.MethodPost, name, in.Body)
 	}
 }
 
-// passOn answers a request with the sandbox's answer.
-func (c sandboxControl) passOn(ctx context.Context, method, name string, body []byte) (web.Reply, error) {
-	if c.standIns.sandboxURL() == "" {
+// passOn answers an operator's request with the sandbox's answer, if there is a sandbox.
+func (s *standIns) passOn(ctx context.Context, method, name string, body []byte) (web.Reply, error) {
+	if s.sandboxURL() == "" {
 		return web.Reply{}, errNoSandbox()
 	}
 	var answer json.RawMessage
-	err := c.standIns.control(ctx, method, name, body, &answer)
+	err := s.control(ctx, method, name, body, &answer)
 	return web.JSON(answer), err
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/http/spool"
 	"github.com/recital-tts/recital/internal/process/lifecycle"
+	"github.com/recital-tts/recital/internal/process/pause"
 	"github.com/recital-tts/recital/internal/process/postgres"
 	"github.com/recital-tts/recital/internal/providers/blobs"
 	"github.com/recital-tts/recital/internal/providers/blobs/folder"
@@ -120,9 +121,7 @@ func (a *App) watchDatabase(ctx context.Context, reason error) error {
 // awaitReplacement returns an error once the prepared database was replaced, or nil when ctx ends.
 func (a *App) awaitReplacement(ctx context.Context) error {
 	for {
-		select {
-		case <-time.After(databasePause):
-		case <-ctx.Done():
+		if pause.For(ctx, databasePause) != nil {
 			return nil
 		}
 		brief, cancel := context.WithTimeout(ctx, answerTimeout)
@@ -174,9 +173,7 @@ func (a *App) prepareDatabase(ctx context.Context) error {
 // is the reason for the wait.
 func (a *App) awaitDatabase(ctx context.Context, reason error) error {
 	for {
-		select {
-		case <-time.After(databasePause):
-		case <-ctx.Done():
+		if pause.For(ctx, databasePause) != nil {
 			return nil
 		}
 		err := a.prepareDatabase(ctx)
@@ -270,14 +267,21 @@ func (a *App) openConfiguredStore(ctx context.Context) (blobs.Store, error) {
 	}
 	a.onClose("the blobs in S3", store.Close)
 	a.running.Add(lifecycle.Job{Name: "the sweep of unfinished uploads", Every: time.Hour, Logger: a.log,
-		Do: func(ctx context.Context) error {
-			aborted, err := store.Sweep(ctx)
-			if aborted > 0 {
-				a.log.InfoContext(ctx, "removed uploads that crashes have left unfinished", "uploads", aborted)
-			}
-			return err
-		}}.Part())
+		Do: a.sweep(store.Sweep, "removed uploads that crashes have left unfinished", "uploads")}.Part())
 	return store, nil
+}
+
+// sweep returns a job that removes what crashes have left, and logs how much there was.
+func (c *coreParts) sweep(
+	remove func(context.Context) (int, error), message, what string,
+) func(context.Context) error {
+	return func(ctx context.Context) error {
+		removed, err := remove(ctx)
+		if removed > 0 {
+			c.log.InfoContext(ctx, message, what, removed)
+		}
+		return err
+	}
 }
 
 func (c Config) blobsInS3() bool { return strings.HasPrefix(c.Blobs, s3.Scheme) }
@@ -313,8 +317,7 @@ func (c Config) checkBlobs(m *Mistakes) {
 type watchedBlobs struct {
 	blobs.Store
 	took   *prometheus.HistogramVec
-	silent atomic.Bool
-	since  atomic.Pointer[time.Time] // when silent last changed
+	silent atomic.Pointer[time.Time] // the start of the silence; nil while the store answers
 	log    *slog.Logger
 }
 
@@ -323,7 +326,7 @@ func (m *metrics) watchBlobs(store blobs.Store, log *slog.Logger) *watchedBlobs 
 		"Duration of operations on the blob store.", prometheus.ExponentialBuckets(0.0005, 4, 9), "operation", "outcome")}
 	m.registry.MustRegister(gaugeFunc("recital_blob_store_answers", "Whether the blob store has carried out what it was "+
 		"asked last: 1 or 0. Without it clips are neither saved nor played.",
-		func() float64 { return oneIf(!w.silent.Load()) }))
+		func() float64 { return oneIf(w.silent.Load() == nil) }))
 	return w
 }
 
@@ -340,23 +343,20 @@ func (w *watchedBlobs) note(operation string, begun time.Time, err error) {
 		outcome = "refused"
 	}
 	w.took.WithLabelValues(operation, outcome).Observe(time.Since(begun).Seconds())
-	if w.silent.Swap(silent) == silent {
-		return
-	}
-	w.since.Store(&begun)
-	if silent {
+	switch {
+	case silent && w.silent.CompareAndSwap(nil, &begun):
 		w.log.Warn("the blob store does not answer: clips are neither saved nor played until it does")
-	} else {
+	case !silent && w.silent.Swap(nil) != nil:
 		w.log.Info("the blob store answers again")
 	}
 }
 
 // isSilent reports whether the store does not answer, with the start of the silence.
 func (w *watchedBlobs) isSilent() (since time.Time, is bool) {
-	if at := w.since.Load(); at != nil {
-		since = *at
+	if at := w.silent.Load(); at != nil {
+		return *at, true
 	}
-	return since, w.silent.Load()
+	return time.Time{}, false
 }
 
 // Put implements blobs.Store. A source that breaks reveals nothing about the store.

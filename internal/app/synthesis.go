@@ -195,16 +195,16 @@ type workerPool struct {
 // workerChecks returns the checks of the processes that speak and encode. The instance stays ready without the second
 // engine, which serves only the English of the blizzard models.
 func (a *App) workerChecks() []health.Check {
-	first := crashCheck(a.here("workers/espeak-ng", alert.CrashLoop), health.Fault, crashWindow, func() workerPool {
-		s := a.engines.Stats()
-		return workerPool{s.Alive, s.Size, s.Respawns}
-	})
+	engines := func(pool *worker.Pool) func() workerPool {
+		return func() workerPool {
+			s := pool.Stats()
+			return workerPool{s.Alive, s.Size, s.Respawns}
+		}
+	}
+	first := crashCheck(a.here("workers/espeak-ng", alert.CrashLoop), health.Fault, crashWindow, engines(a.engines))
 	first.Lacks, first.Rules = lack("speech engine", func() bool { return !a.engines.Healthy() }),
 		[]string{"RecitalEnginesDie"}
-	second := crashCheck(a.here("workers/flite", alert.CrashLoop), health.Warning, crashWindow, func() workerPool {
-		s := a.second.Stats()
-		return workerPool{s.Alive, s.Size, s.Respawns}
-	})
+	second := crashCheck(a.here("workers/flite", alert.CrashLoop), health.Warning, crashWindow, engines(a.second))
 	codecs := crashCheck(a.here("workers/codec", alert.CrashLoop), health.Fault, crashWindow, func() workerPool {
 		s := a.codecs.Stats()
 		return workerPool{s.Running, s.Size, s.Restarts}

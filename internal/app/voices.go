@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"log/slog"
 	"runtime"
 	"slices"
 	"strings"
@@ -53,16 +52,13 @@ func voicesSlice(core *coreParts, stores *storeParts, workers *workerParts, shar
 			shared.voiceNames = &read
 			write := writeapi.API{
 				Voices: shared.voices, Previews: previews, Shower: shower, Links: core.links(), ReadModels: core.projector,
-			}
-			create := writeapi.Creator{Voices: shared.voices, Shower: shower, ReadModels: core.projector, MaxUpload: maxUpload}
-			prechecker := writeapi.Prechecker{
+				MaxUpload: maxUpload, Places: quota.New(int64(runtime.NumCPU()), 1),
 				Checker: &classic.Checker{Decoder: workers.decoder, Longest: longestChecked, Listener: workers.listener},
-				Places:  quota.New(int64(runtime.NumCPU()), 1), MaxUpload: maxUpload,
 			}
 			return service{
-				public: slices.Concat(read.Routes(), write.Routes(), create.Routes(), prechecker.Routes()),
+				public: append(read.Routes(), write.Routes()...),
 				collectors: []prometheus.Collector{
-					gaugeFunc("recital_prechecks_running", "Recordings that are being checked.", prechecker.Places.Held),
+					gaugeFunc("recital_prechecks_running", "Recordings that are being checked.", write.Places.Held),
 					gaugeFunc("recital_upload_bytes", "What uploads that are being received or answered claim of their budget.",
 						stores.uploads.Claimed),
 					gaugeFunc("recital_voices_making", "Voices that this instance is preparing or training.", shared.voices.Making),
@@ -70,7 +66,8 @@ func voicesSlice(core *coreParts, stores *storeParts, workers *workerParts, shar
 				close:  shared.voices.Close,
 				ends:   []closing{shared.voices.EndFor},
 				awaits: []closing{shared.voices.EraseFor},
-				jobs:   []job{{name: "the sweep of voices", every: time.Hour, run: voiceSweep(core.log, shared.voices)}},
+				jobs: []job{{name: "the sweep of voices", every: time.Hour, run: core.sweep(
+					shared.voices.Sweep, "removed blobs that no voice refers to", "blobs")}},
 				slow: []toDo{
 					{commands.PrepareProcess, readmodel.ToDoPrepareVoiceView, byID(shared.voices.Prepare)},
 					{commands.TrainProcess, readmodel.ToDoTrainVoiceView, byID(shared.voices.Train)},
@@ -85,17 +82,6 @@ func voicesSlice(core *coreParts, stores *storeParts, workers *workerParts, shar
 				},
 			}, nil
 		},
-	}
-}
-
-// voiceSweep returns a function that removes blobs left by crashes.
-func voiceSweep(log *slog.Logger, voices *commands.Voices) func(context.Context) error {
-	return func(ctx context.Context) error {
-		removed, err := voices.Sweep(ctx)
-		if removed > 0 {
-			log.InfoContext(ctx, "removed blobs that no voice refers to", "blobs", removed)
-		}
-		return err
 	}
 }
 

@@ -49,16 +49,17 @@ const OfAccounts = "accounts"
 // of e-mail addresses are recorded for both.
 func (a *API) AdminRoutes() []web.Route {
 	roles, tag, recorded := web.Role("operator", auditor), web.Tag("Auditors"), web.Acts(web.Act{Own: true})
-	area := func(name string, serve func(*web.Call, entriesRequest) (web.Reply, error), summary string) web.Route {
+	area := func(name, summary string) web.Route {
+		serve := func(call *web.Call, in entriesRequest) (web.Reply, error) { return a.entries(call, name, in) }
 		return web.Get("/admin/audit/"+name, serve, roles, tag, recorded, web.ChangesState(), web.Summary(summary),
 			web.Reads(readmodel.AuditView.View, readmodel.ProfilesView.View),
 			web.Description(description), web.Returns[adminapi.AuditEntries](), web.Refuses(400, 403))
 	}
 	return []web.Route{
-		area("sessions", a.sessions, "Sessions, sign-ins, keys, accounts, and reads of personal data"),
-		area("billing", a.billing, "Subscriptions, payments, periods and credit"),
-		area("activity", a.activity, "Voices, stars, deleted clips, and variables at the hosting platform"),
-		area("operators", a.operators,
+		area(readmodel.AuditSessions, "Sessions, sign-ins, keys, accounts, and reads of personal data"),
+		area(readmodel.AuditBilling, "Subscriptions, payments, periods and credit"),
+		area(readmodel.AuditActivity, "Voices, stars, deleted clips, and variables at the hosting platform"),
+		area(readmodel.AuditOperators,
 			"Acts of operators and auditors in all areas, including changes and copies of the service itself"),
 		web.Get("/admin/audit/accounts", a.find, roles, tag, recorded, web.ChangesState(),
 			web.Reads(readmodel.ProfilesView.View, readmodel.AccountsView.View),

@@ -28,22 +28,6 @@ type entriesRequest struct {
 	Reason   string       `query:"reason" maxlen:"500" doc:"the reason for reading personal data, which is stored in the log"`
 }
 
-func (a *API) sessions(call *web.Call, in entriesRequest) (web.Reply, error) {
-	return a.entries(call, readmodel.AuditSessions, in)
-}
-
-func (a *API) billing(call *web.Call, in entriesRequest) (web.Reply, error) {
-	return a.entries(call, readmodel.AuditBilling, in)
-}
-
-func (a *API) activity(call *web.Call, in entriesRequest) (web.Reply, error) {
-	return a.entries(call, readmodel.AuditActivity, in)
-}
-
-func (a *API) operators(call *web.Call, in entriesRequest) (web.Reply, error) {
-	return a.entries(call, readmodel.AuditOperators, in)
-}
-
 // entries returns a page. A look-up of an e-mail address and a read of personal data are recorded after the rows are
 // read, so that their number is known, and before the reply.
 func (a *API) entries(call *web.Call, area string, in entriesRequest) (web.Reply, error) {

@@ -1,6 +1,7 @@
 package billing
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/recital-tts/recital/internal/access/keyring"
@@ -125,9 +126,7 @@ func (r overview) subscription() subscriptionResponse {
 		SubscriptionID: &s.Subscription, PriceID: &s.Price, Status: &s.Status, CurrentPeriodEnd: new(s.PeriodEnd.Unix()),
 		CancelAtPeriodEnd: s.CancelAt != nil,
 	}
-	if price := r.price(s.Price); price != nil {
-		shown.Amount, shown.Currency = &price.Amount, &price.Currency
-	}
+	_, shown.Amount, shown.Currency = r.price(s.Price)
 	if s.ScheduledPrice != nil && s.ScheduledFrom != nil {
 		shown.ScheduledChange = r.scheduled(s)
 	}
@@ -146,37 +145,33 @@ func (r overview) others() []otherSubscription {
 		}
 		shown := otherSubscription{SubscriptionID: s.Subscription, PriceID: s.Price, Status: s.Status,
 			CurrentPeriodEnd: s.PeriodEnd.Unix(), CancelAtPeriodEnd: s.CancelAt != nil}
-		if price := r.price(s.Price); price != nil {
-			shown.Amount, shown.Currency = &price.Amount, &price.Currency
-		}
+		_, shown.Amount, shown.Currency = r.price(s.Price)
 		others = append(others, shown)
 	}
 	return others
 }
 
 func (r overview) scheduled(s readmodel.SubscriptionRow) *scheduledChange {
-	shown := &scheduledChange{PriceID: *s.ScheduledPrice, PlanName: s.ScheduledPlan, EffectiveAt: s.ScheduledFrom.Unix()}
-	if price := r.price(*s.ScheduledPrice); price != nil {
-		shown.PlanName, shown.Amount, shown.Currency = &price.Name, &price.Amount, &price.Currency
-	}
-	return shown
+	name, amount, currency := r.price(*s.ScheduledPrice)
+	return &scheduledChange{PriceID: *s.ScheduledPrice, PlanName: cmp.Or(name, s.ScheduledPlan), Amount: amount,
+		Currency: currency, EffectiveAt: s.ScheduledFrom.Unix()}
 }
 
 func (r overview) pending(s readmodel.SubscriptionRow) *pendingChange {
-	shown := &pendingChange{PriceID: *s.PendingPrice, PlanName: s.PendingPlan, ExpiresAt: s.PendingUntil.Unix()}
-	if price := r.price(*s.PendingPrice); price != nil {
-		shown.PlanName, shown.Amount, shown.Currency = &price.Name, &price.Amount, &price.Currency
-	}
-	return shown
+	name, amount, currency := r.price(*s.PendingPrice)
+	return &pendingChange{PriceID: *s.PendingPrice, PlanName: cmp.Or(name, s.PendingPlan), Amount: amount,
+		Currency: currency, ExpiresAt: s.PendingUntil.Unix()}
 }
 
-// price returns a price of the account's subscriptions, nil if it was never on sale.
-func (r overview) price(id string) *readmodel.PriceRow {
-	i := slices.IndexFunc(r.Prices, func(p readmodel.PriceRow) bool { return p.Price == id })
-	if i < 0 {
-		return nil
+// price returns the name of the plan, the amount and the currency of a price of the account's subscriptions. They are
+// nil if it was never on sale.
+func (r overview) price(id string) (name *string, amount *int64, currency *string) {
+	for _, p := range r.Prices {
+		if p.Price == id {
+			return &p.Name, &p.Amount, &p.Currency
+		}
 	}
-	return &r.Prices[i]
+	return nil, nil, nil
 }
 
 // card returns nil if there is no card, or its key is gone.

@@ -128,9 +128,6 @@ func (a *API) content(ctx context.Context, row readmodel.ClipRow) (c content, er
 }
 
 // languageFilter returns a language in the engine's spelling: pt-br, not pt_BR.
-func languageFilter(given *string) string {
-	if given == nil {
-		return ""
-	}
-	return strings.ReplaceAll(strings.ToLower(strings.TrimSpace(*given)), "_", "-")
+func languageFilter(given string) string {
+	return strings.ReplaceAll(strings.ToLower(strings.TrimSpace(given)), "_", "-")
 }

@@ -13,16 +13,16 @@ import (
 const maxPageSize = 1000
 
 type clipsRequest struct {
-	Page      int     `query:"page" default:"1" gt:"0" doc:"The page, counted from 1." example:"1"`
-	PageSize  int     `query:"page_size" default:"12" gt:"0" doc:"The number of clips on a page. More than 1000 are taken as 1000." example:"12"`
-	Language  *string `query:"language" doc:"only clips in this language or regional variant"`
-	SortBy    string  `query:"sort_by" default:"timestamp" literal:"timestamp,text_length,voice" doc:"The order of the clips: by time of creation, length of the text, or id of the voice." example:"timestamp"`
-	SortOrder string  `query:"sort_order" default:"desc" literal:"asc,desc" doc:"Ascending or descending." example:"desc"`
-	Debug     bool    `query:"debug" default:"false" doc:"only clips that requests saved by debug"`
-	MediaType string  `query:"media_type" maxlen:"100" doc:"Only clips of this media type, such as audio/wav."`
-	Voice     string  `query:"voice" maxlen:"200" doc:"Only clips of the voice with this id. They are sorted by timestamp."`
-	Since     *int64  `query:"since" ge:"0" le:"253402300799" doc:"Only clips from this time on, in Unix seconds. They are sorted by timestamp."`
-	Until     *int64  `query:"until" ge:"0" le:"253402300799" doc:"Only clips from before this time, in Unix seconds. They are sorted by timestamp."`
+	Page      int    `query:"page" default:"1" gt:"0" doc:"The page, counted from 1." example:"1"`
+	PageSize  int    `query:"page_size" default:"12" gt:"0" doc:"The number of clips on a page. More than 1000 are taken as 1000." example:"12"`
+	Language  string `query:"language" doc:"only clips in this language or regional variant"`
+	SortBy    string `query:"sort_by" default:"timestamp" literal:"timestamp,text_length,voice" doc:"The order of the clips: by time of creation, length of the text, or id of the voice." example:"timestamp"`
+	SortOrder string `query:"sort_order" default:"desc" literal:"asc,desc" doc:"Ascending or descending." example:"desc"`
+	Debug     bool   `query:"debug" default:"false" doc:"only clips that requests saved by debug"`
+	MediaType string `query:"media_type" maxlen:"100" doc:"Only clips of this media type, such as audio/wav."`
+	Voice     string `query:"voice" maxlen:"200" doc:"Only clips of the voice with this id. They are sorted by timestamp."`
+	Since     *int64 `query:"since" ge:"0" le:"253402300799" doc:"Only clips from this time on, in Unix seconds. They are sorted by timestamp."`
+	Until     *int64 `query:"until" ge:"0" le:"253402300799" doc:"Only clips from before this time, in Unix seconds. They are sorted by timestamp."`
 }
 
 // bounded reports whether the clips are a part of an order, rather than all of it.

@@ -43,10 +43,10 @@ func (a *API) AdminRoutes() []web.Route {
 		web.Delete("/admin/accounts/{account_id}", a.closeOther, operators, shown, tag,
 			web.Acts(web.Act{Own: true, Reasoned: true}),
 			web.Summary("Close an account permanently"), web.Returns[writeapi.SuccessResponse](), web.Refuses(404)),
-		web.Post("/admin/accounts/{account_id}/operator", a.grantOperator, operators, shown, tag,
+		web.Post("/admin/accounts/{account_id}/operator", a.setOperator(true), operators, shown, tag,
 			web.Acts(web.Act{Own: true, Reasoned: true}), web.Summary("Grant an account the role of an operator"),
 			web.Returns[adminapi.OperatorResponse](), web.Refuses(404, 409)),
-		web.Delete("/admin/accounts/{account_id}/operator", a.withdrawOperator, operators, shown, tag,
+		web.Delete("/admin/accounts/{account_id}/operator", a.setOperator(false), operators, shown, tag,
 			web.Acts(web.Act{Own: true, Reasoned: true}), web.Summary("Withdraw the role of an operator from an account"),
 			web.Returns[adminapi.OperatorResponse](), web.Refuses(404, 409)),
 	}
@@ -118,18 +118,13 @@ func (a *API) closeOther(call *web.Call, in operatorRequest) (web.Reply, error) 
 	return writeapi.Done(call, a.ReadModels, position, err)
 }
 
-func (a *API) grantOperator(call *web.Call, in operatorRequest) (web.Reply, error) {
-	return a.setOperator(call, in, true)
-}
-
-func (a *API) withdrawOperator(call *web.Call, in operatorRequest) (web.Reply, error) {
-	return a.setOperator(call, in, false)
-}
-
-func (a *API) setOperator(call *web.Call, in operatorRequest, operator bool) (web.Reply, error) {
-	position, err := a.Accounts.SetOperator(call, in.AccountID, operator, writeapi.Origin(call.Caller))
-	response := adminapi.OperatorResponse{AccountID: in.AccountID, Operator: operator}
-	return writeapi.Visible(call, a.ReadModels, response, position, err)
+// setOperator returns a handler that grants or withdraws the role of an operator.
+func (a *API) setOperator(operator bool) func(*web.Call, operatorRequest) (web.Reply, error) {
+	return func(call *web.Call, in operatorRequest) (web.Reply, error) {
+		position, err := a.Accounts.SetOperator(call, in.AccountID, operator, writeapi.Origin(call.Caller))
+		response := adminapi.OperatorResponse{AccountID: in.AccountID, Operator: operator}
+		return writeapi.Visible(call, a.ReadModels, response, position, err)
+	}
 }
 
 type nothing = struct{}

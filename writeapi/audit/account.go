@@ -2,6 +2,8 @@
 package audit
 
 import (
+	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/recital-tts/recital/commands/audit"
@@ -11,18 +13,41 @@ import (
 	"github.com/recital-tts/recital/writeapi"
 )
 
-// API shows past states of accounts.
+// API shows past states of accounts and the progress of erasures, and proves that the log was not changed.
 type API struct {
-	Audit *audit.Audit
-	Now   func() time.Time
+	Audit  *audit.Audit
+	Heads  *audit.Heads // of the audit chain, read from the log itself and not from a read model
+	Stores audit.Stores // of the data of closed accounts
+	Now    func() time.Time
+
+	checks atomic.Int64 // running
 }
 
 // AdminRoutes returns the rows for the admin route table.
 func (a *API) AdminRoutes() []web.Route {
+	roles, tag := web.Role("operator", "auditor"), web.Tag("Auditors")
 	return []web.Route{
-		web.Get("/admin/accounts/{account_id}", a.show, web.Role("operator", "auditor"), web.Tag("Auditors"),
+		web.Get("/admin/accounts/{account_id}", a.account, roles, tag,
 			web.Summary("An account as it was at a time, folded from its streams"),
 			web.Returns[adminapi.AccountAsOf](), web.Refuses(404)),
+		web.Get("/admin/accounts/{account_id}/erasure", a.erasure, roles, tag,
+			web.Summary("The progress of an account's erasure, and its remaining data"),
+			web.Returns[adminapi.ErasureReply](), web.Refuses(404)),
+		web.Get("/admin/audit/heads", a.heads, roles, tag,
+			web.Summary("The signed heads of the log, in order"),
+			web.Description("A head covers all events of the log up to one of them, and is signed. "+
+				"A copy kept elsewhere proves later that none of them was changed."),
+			web.Returns[adminapi.HeadsReply]()),
+		web.Get("/admin/audit/key", a.key, roles, tag,
+			web.Summary("The public key that proves the heads of this instance"), web.Returns[adminapi.KeyReply]()),
+		web.Get("/admin/audit/verification", a.verify, roles, tag,
+			web.Resumed(longestCheck), web.Summary("Check the log against its signed heads"),
+			web.Description("Server-sent events. The event `progress` has the progress of the check, `report` its findings, "+
+				"and `failed` an error with advice; each of the last two is the end. "+
+				"The instance checks with its own key, so its operator could forge the result: "+
+				"auditors check with `recitalctl audit verify` on their own machine, with their own copies of the heads."),
+			web.ReturnsMedia([]string{"text/event-stream"}, web.Means("Server-sent events, until the check has ended")),
+			web.Refuses(http.StatusServiceUnavailable)),
 	}
 }
 
@@ -31,7 +56,7 @@ type accountRequest struct {
 	AsOf      *web.Instant `query:"as_of" maxlen:"40" doc:"the time, as 2026-11-22T15:04:05Z; now by default"`
 }
 
-func (a *API) show(call *web.Call, in accountRequest) (web.Reply, error) {
+func (a *API) account(call *web.Call, in accountRequest) (web.Reply, error) {
 	at := a.Now().UTC()
 	if in.AsOf != nil {
 		asked := time.Time(*in.AsOf)
@@ -85,26 +110,11 @@ func responseOf(found audit.Account, at time.Time) adminapi.AccountAsOf {
 	return response
 }
 
-// Erasures shows the progress of the erasure of closed accounts.
-type Erasures struct {
-	Audit  *audit.Audit
-	Stores audit.Stores
-}
-
-// AdminRoutes returns the rows for the admin route table.
-func (a *Erasures) AdminRoutes() []web.Route {
-	return []web.Route{
-		web.Get("/admin/accounts/{account_id}/erasure", a.show, web.Role("operator", "auditor"), web.Tag("Auditors"),
-			web.Summary("The progress of an account's erasure, and its remaining data"),
-			web.Returns[adminapi.ErasureReply](), web.Refuses(404)),
-	}
-}
-
 type erasureRequest struct {
 	Account string `path:"account_id" doc:"id of the account"`
 }
 
-func (a *Erasures) show(call *web.Call, in erasureRequest) (web.Reply, error) {
+func (a *API) erasure(call *web.Call, in erasureRequest) (web.Reply, error) {
 	found, err := a.Audit.Erasure(call, in.Account, a.Stores)
 	if err != nil {
 		return web.Reply{}, err

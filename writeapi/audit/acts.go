@@ -83,30 +83,11 @@ func (a *Acts) remember(of repeatable, within time.Duration) {
 // maxHeads is the maximum number of heads in a reply.
 const maxHeads = 500
 
-// Chain shows the heads of the audit chain to auditors who keep them elsewhere. They are read from the log itself, not
-// from a read model.
-type Chain struct {
-	Heads *audit.Heads
-}
-
-// AdminRoutes returns the rows for the admin route table.
-func (a *Chain) AdminRoutes() []web.Route {
-	return []web.Route{
-		web.Get("/admin/audit/heads", a.heads, web.Role("operator", "auditor"), web.Tag("Auditors"),
-			web.Summary("The signed heads of the log, in order"),
-			web.Description("A head covers all events of the log up to one of them, and is signed. "+
-				"A copy kept elsewhere proves later that none of them was changed."),
-			web.Returns[adminapi.HeadsReply]()),
-		web.Get("/admin/audit/key", a.key, web.Role("operator", "auditor"), web.Tag("Auditors"),
-			web.Summary("The public key that proves the heads of this instance"), web.Returns[adminapi.KeyReply]()),
-	}
-}
-
 type headsRequest struct {
 	From int `query:"from" default:"0" ge:"0" doc:"revision of the first head in the stream of heads"`
 }
 
-func (a *Chain) heads(call *web.Call, in headsRequest) (web.Reply, error) {
+func (a *API) heads(call *web.Call, in headsRequest) (web.Reply, error) {
 	reply := adminapi.HeadsReply{Log: a.Heads.Log, Heads: []adminapi.HeadReply{}}
 	for head, err := range a.Heads.From(call, uint64(in.From)) {
 		if err != nil {
@@ -123,6 +104,6 @@ func (a *Chain) heads(call *web.Call, in headsRequest) (web.Reply, error) {
 	return web.JSON(reply), nil
 }
 
-func (a *Chain) key(*web.Call, struct{}) (web.Reply, error) {
+func (a *API) key(*web.Call, struct{}) (web.Reply, error) {
 	return web.JSON(adminapi.KeyReply{Log: a.Heads.Log, Key: a.Heads.PublicKey()}), nil
 }

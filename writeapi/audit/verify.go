@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"github.com/recital-tts/recital/commands/audit"
@@ -15,29 +14,8 @@ import (
 
 const (
 	longestCheck = 24 * time.Hour
-	checks       = 2 // concurrent
+	maxChecks    = 2 // concurrent
 )
-
-// Verification checks the log for operators and auditors.
-type Verification struct {
-	Heads *audit.Heads
-
-	running atomic.Int64
-}
-
-// AdminRoutes returns the rows for the admin route table.
-func (v *Verification) AdminRoutes() []web.Route {
-	return []web.Route{
-		web.Get("/admin/audit/verification", v.verify, web.Role("operator", "auditor"), web.Tag("Auditors"),
-			web.Resumed(longestCheck), web.Summary("Check the log against its signed heads"),
-			web.Description("Server-sent events. The event `progress` has the progress of the check, `report` its findings, "+
-				"and `failed` an error with advice; each of the last two is the end. "+
-				"The instance checks with its own key, so its operator could forge the result: "+
-				"auditors check with `recitalctl audit verify` on their own machine, with their own copies of the heads."),
-			web.ReturnsMedia([]string{"text/event-stream"}, web.Means("Server-sent events, until the check has ended")),
-			web.Refuses(http.StatusServiceUnavailable)),
-	}
-}
 
 // verificationReply is the data of progress and report.
 type verificationReply struct {
@@ -47,18 +25,18 @@ type verificationReply struct {
 	Findings []string `json:"findings"` // in words
 }
 
-func (v *Verification) verify(call *web.Call, _ struct{}) (web.Reply, error) {
-	if v.running.Add(1) > checks {
-		v.running.Add(-1)
+func (a *API) verify(call *web.Call, _ struct{}) (web.Reply, error) {
+	if a.checks.Add(1) > maxChecks {
+		a.checks.Add(-1)
 		return web.Reply{}, &web.Error{Status: http.StatusServiceUnavailable,
 			Message: "Too many checks of the log are running", RetryAfter: 10 * time.Second}
 	}
-	context.AfterFunc(call, func() { v.running.Add(-1) })
-	return web.Stream("text/event-stream", v.write).WithHeader("Cache-Control", "no-store"), nil
+	context.AfterFunc(call, func() { a.checks.Add(-1) })
+	return web.Stream("text/event-stream", a.writeCheck).WithHeader("Cache-Control", "no-store"), nil
 }
 
-func (v *Verification) write(ctx context.Context, w io.Writer) error {
-	found, err := v.Heads.Verify(ctx, func(now audit.Verification) error {
+func (a *API) writeCheck(ctx context.Context, w io.Writer) error {
+	found, err := a.Heads.Verify(ctx, func(now audit.Verification) error {
 		return writeEvent(w, "progress", replyOf(now))
 	})
 	if err != nil {

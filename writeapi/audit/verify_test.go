@@ -31,7 +31,7 @@ func TestACheckTellsHowFarItIsAndWhatItHasFound(t *testing.T) {
 		Journal: &journal.Journal{Log: log, Registry: registry}, Log: uuid.NewString(), Every: 1000, Now: time.Now,
 		Key: ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize)), Logger: slog.New(slog.DiscardHandler),
 	})
-	api := &audit.Verification{Heads: heads}
+	api := &audit.API{Heads: heads}
 	tokens := []operators.Token{operators.Single("auditor", "au"), operators.Single("operator", "op")}
 	url := webtest.Serve(t, web.Config{Routes: api.AdminRoutes(), Tokens: tokens}) + "/admin/audit/verification"
 	check := func() string {

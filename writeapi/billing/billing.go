@@ -59,10 +59,11 @@ func (a *API) Routes() []web.Route {
 			web.Description("The card must have been registered with a setup intent. Subscriptions are "+
 				"charged to it from then on."),
 			web.Returns[paymentMethodResponse](noStore), web.Refuses(400, 402, 404)),
-		web.Post("/payments/webhook", a.notice, append(notice, web.Summary("Notices of the payment provider"),
+		web.Post("/payments/webhook", a.record(a.Notices, false), append(notice,
+			web.Summary("Notices of the payment provider"),
 			web.Description("The payment provider sends its events here, signed. A repeated event has no further effect, and "+
 				"an event of another kind is acknowledged and ignored."))...),
-		web.Post("/payments/webhook/analytics", a.analytics,
+		web.Post("/payments/webhook/analytics", a.record(a.Analytics, true),
 			append(notice, web.Summary("Notices of the payment provider's analytics"),
 				web.Description("The payment provider's analytics sends its events here, signed. They are recorded and "+
 					"have no effect on accounts."))...),

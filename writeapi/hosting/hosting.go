@@ -150,8 +150,7 @@ func names(values []string) (all []string, err error) {
 const tooMany = "The hosting platform limits requests; try again later"
 
 func refusal(err error) error {
-	var limited *platform.LimitedError
-	if errors.As(err, &limited) {
+	if limited, is := errors.AsType[*platform.LimitedError](err); is {
 		return web.TooManyRequests(tooMany, limited.After)
 	}
 	return err
@@ -159,11 +158,10 @@ func refusal(err error) error {
 
 // message returns the message of an error for a client.
 func message(err error) string {
-	var refused *domain.Error
-	switch {
-	case errors.As(err, new(*platform.LimitedError)):
+	if errors.As(err, new(*platform.LimitedError)) {
 		return tooMany
-	case errors.As(err, &refused):
+	}
+	if refused, is := errors.AsType[*domain.Error](err); is {
 		return refused.Message
 	}
 	return "Internal Server Error"

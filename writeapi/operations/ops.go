@@ -95,7 +95,8 @@ func (a *API) echo(call *web.Call, in echoRequest) (web.Reply, error) {
 		return echoed(call.Header("Content-Type"), in.Payload), nil
 	}
 	return web.Stream("application/octet-stream", func(_ context.Context, w io.Writer) error {
-		return writeZeros(w, in.Length)
+		_, err := io.CopyN(w, zeros{}, int64(in.Length))
+		return err
 	}), nil
 }
 
@@ -109,15 +110,11 @@ func echoed(contentType string, payload []byte) web.Reply {
 	return web.Bytes("application/octet-stream", payload).WithHeader("Content-Disposition", "attachment")
 }
 
-// writeZeros writes in pieces, so that many large downloads use little memory.
-func writeZeros(w io.Writer, length int) error {
-	zeros := make([]byte, min(length, 64<<10))
-	for length > 0 {
-		n, err := w.Write(zeros[:min(length, len(zeros))])
-		if err != nil {
-			return err
-		}
-		length -= n
-	}
-	return nil
+// zeros is an endless sequence of zero bytes.
+type zeros struct{}
+
+// Read implements io.Reader.
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
 }

@@ -1,8 +1,6 @@
 package operations
 
 import (
-	"fmt"
-
 	"github.com/google/uuid"
 
 	"github.com/recital-tts/recital/internal/events/feed"
@@ -24,20 +22,12 @@ func (p *Projections) parked(call *web.Call, in parkedRequest) (web.Reply, error
 
 type parkedEventRequest struct {
 	generationRequest
-	EventID string `body:"event_id" required:"true" pattern:"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"`
+	EventID uuid.UUID `body:"event_id" required:"true" pattern:"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"`
 }
 
 // Subject names the event and the generation.
 func (r parkedEventRequest) Subject() string {
-	return r.EventID + " in " + r.generationRequest.Subject()
-}
-
-func (r parkedEventRequest) event() (uuid.UUID, error) {
-	id, err := uuid.Parse(r.EventID)
-	if err != nil {
-		return uuid.UUID{}, fmt.Errorf("reading the id of the parked event: %w", err)
-	}
-	return id, nil
+	return r.EventID.String() + " in " + r.generationRequest.Subject()
 }
 
 // retried is the reply to a retry: the generation handles the event afterwards.
@@ -46,11 +36,7 @@ type retried struct {
 }
 
 func (p *Projections) retryParked(call *web.Call, in parkedEventRequest) (web.Reply, error) {
-	event, err := in.event()
-	if err != nil {
-		return web.Reply{}, err
-	}
-	if err := p.Generations.RetryParked(call, in.id(), event); err != nil {
+	if err := p.Generations.RetryParked(call, in.id(), in.EventID); err != nil {
 		return web.Reply{}, feed.Answered(err)
 	}
 	return web.JSON(retried{}), nil

@@ -91,8 +91,7 @@ func (a *API) set(call *web.Call, in setRequest) (web.Reply, error) {
 		Language: writeapi.ValueOr(in.Language, ""),
 	}
 	entry, position, err := a.Pronunciations.Set(call, call.Principal.Account, said, writeapi.Origin(call.Caller))
-	var wrong *speech.PronunciationError
-	if errors.As(err, &wrong) {
+	if wrong, is := errors.AsType[*speech.PronunciationError](err); is {
 		return web.Reply{}, call.Invalid(wrong.Field, wrong.Problem)
 	}
 	return writeapi.Recorded(call, show(entry), position, err)

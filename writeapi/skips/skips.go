@@ -76,16 +76,13 @@ func by(call *web.Call) skips.By {
 }
 
 type skipRequest struct {
-	EventID  string `body:"event_id" required:"true" pattern:"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"`
-	Stream   string `body:"stream" default:"" maxlen:"200" doc:"the event's stream, if no read model has stopped at the event"`
-	Revision int    `body:"revision" default:"0" ge:"0" doc:"the event's revision in the given stream"`
+	EventID  uuid.UUID `body:"event_id" required:"true" pattern:"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"`
+	Stream   string    `body:"stream" default:"" maxlen:"200" doc:"the event's stream, if no read model has stopped at the event"`
+	Revision int       `body:"revision" default:"0" ge:"0" doc:"the event's revision in the given stream"`
 }
 
 func (a *API) skip(call *web.Call, in skipRequest) (web.Reply, error) {
-	event, err := uuid.Parse(in.EventID)
-	if err != nil {
-		return web.Reply{}, err
-	}
+	event := in.EventID
 	at := skips.Place{Event: event, Stream: in.Stream, Revision: uint64(in.Revision)}
 	if in.Stream == "" {
 		parked, err := a.Generations.FindParked(call, event)

@@ -2,7 +2,6 @@ package voices
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -11,20 +10,10 @@ import (
 	"github.com/recital-tts/recital/domain"
 	"github.com/recital-tts/recital/domain/plan"
 	"github.com/recital-tts/recital/domain/voice"
-	"github.com/recital-tts/recital/internal/events/readmodel"
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/internal/http/web/bind"
-	shown "github.com/recital-tts/recital/internal/speech/voices"
 	"github.com/recital-tts/recital/writeapi"
 )
-
-// Creator creates voices.
-type Creator struct {
-	Voices     *commands.Voices
-	Shower     shown.Shower
-	ReadModels writeapi.ReadModels
-	MaxUpload  int64 // bytes of a request
-}
 
 const (
 	// maxFields is the maximum size of all fields but the files, and of a chunked request.
@@ -32,18 +21,6 @@ const (
 	// createTimeout covers the storing of the recordings, and the wait for an instant voice.
 	createTimeout = 16 * time.Minute
 )
-
-// Routes returns the rows for the public route table.
-func (c *Creator) Routes() []web.Route {
-	return []web.Route{
-		web.Post("/v1/ai/voice", c.handler(), web.Uploads(c.MaxUpload), web.Before(c.room), web.MaxBody(maxFields),
-			web.Timeout(createTimeout), web.FreeChange(),
-			web.ReadModels(readmodel.Voices, readmodel.Account), web.Tag("Voices"), web.Summary("A voice made from recordings"),
-			web.Description(description),
-			web.Returns[shown.Voice](web.Sends("x-recital-position"), web.MaySend("x-recital-stale")),
-			web.Refuses(400, 402, 404, 408, 409)),
-	}
-}
 
 const description = `From 1 to 20 recordings of one speaker (wav, mp3, aac, m4a, mp4, ogg, opus, webm or flac,
 recognised by their content). The reply has an instant voice when it is ready or broken, or unfinished after 30 seconds,
@@ -98,14 +75,14 @@ type createRequest struct {
 
 // room refuses an account that cannot have another voice before its files are received. A request with an idempotency
 // key may repeat the one that took the last place.
-func (c *Creator) room(call *web.Call) error {
+func (a *API) room(call *web.Call) error {
 	if call.Header("Idempotency-Key") != "" {
 		return nil
 	}
-	return c.Voices.Room(call, call.Principal.Account, plan.Type(call.Principal.Plan))
+	return a.Voices.Room(call, call.Principal.Account, plan.Type(call.Principal.Plan))
 }
 
-func (c *Creator) handler() func(*web.Call, createRequest) (web.Reply, error) {
+func (a *API) creator() func(*web.Call, createRequest) (web.Reply, error) {
 	decode := web.Decoder[profile](bind.Variant{})
 	return func(call *web.Call, in createRequest) (web.Reply, error) {
 		said := in.profile
@@ -125,7 +102,7 @@ func (c *Creator) handler() func(*web.Call, createRequest) (web.Reply, error) {
 		if creation.Repetition, err = web.RepetitionOf(call, in); err != nil {
 			return web.Reply{}, err
 		}
-		return c.create(call, creation)
+		return a.create(call, creation)
 	}
 }
 
@@ -166,22 +143,14 @@ func creationOf(said profile) commands.Creation {
 	}
 }
 
-func (c *Creator) create(call *web.Call, creation commands.Creation) (web.Reply, error) {
-	made, err := c.Voices.Create(call, creation, writeapi.Origin(call.Caller))
+func (a *API) create(call *web.Call, creation commands.Creation) (web.Reply, error) {
+	made, err := a.Voices.Create(call, creation, writeapi.Origin(call.Caller))
 	if errors.Is(err, domain.ErrKeyReused) {
 		return web.Reply{}, call.Invalid("idempotency-key", "the key was used for a request with other content")
 	}
 	if err != nil {
 		return web.Reply{}, err
 	}
-	response, err := c.show(call, call.Header("Host"), made)
-	return writeapi.Visible(call, c.ReadModels, response, made.Position, err)
-}
-
-func (c *Creator) show(ctx context.Context, host string, made commands.Voice) (shown.Voice, error) {
-	s := made.State
-	return c.Shower.Owned(ctx, host, shown.Owned{
-		ID: made.ID, Account: s.Account, Type: string(s.Type), State: string(s.Phase), Reason: s.Message, Sealed: s.Sealed,
-		Starred: made.Starred,
-	})
+	response, err := a.show(call, made)
+	return writeapi.Visible(call, a.ReadModels, response, made.Position, err)
 }

@@ -77,7 +77,7 @@ func newStudio(t testing.TB) *studio {
 	s.uploads, err = spool.Open(spool.Config{Dir: filepath.Join(t.TempDir(), "uploads"), Budget: 256 << 20,
 		MaxFile: 32 << 20})
 	require.NoError(t, err)
-	creator := Creator{
+	creator := API{
 		Voices: s.commands, Shower: voices.Shower{Keys: ring, Links: links.New("", bytes.Repeat([]byte{2}, 32))},
 		ReadModels: s.models, MaxUpload: 32 << 20,
 	}

@@ -34,7 +34,7 @@ func servePrecheck(t *testing.T, places *quota.Budget, c checker) (url string) {
 	uploads, err := spool.Open(spool.Config{Dir: filepath.Join(t.TempDir(), "uploads"), Budget: 64 << 20,
 		MaxFile: 16 << 20})
 	require.NoError(t, err)
-	p := &Prechecker{Checker: c, Places: places, MaxUpload: 16 << 20}
+	p := &API{Checker: c, Places: places, MaxUpload: 16 << 20}
 	return webtest.Serve(t, web.Config{Routes: p.Routes(), Authenticator: keys{}, Uploads: uploads,
 		Logger: slog.New(slog.DiscardHandler)}) + "/v1/ai/voice/precheck"
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"net/http"
 	"slices"
 
 	"github.com/recital-tts/recital/commands/voices"
@@ -12,18 +13,23 @@ import (
 	"github.com/recital-tts/recital/internal/http/links"
 	"github.com/recital-tts/recital/internal/http/web"
 	"github.com/recital-tts/recital/internal/http/web/conditional"
+	"github.com/recital-tts/recital/internal/http/web/quota"
 	"github.com/recital-tts/recital/internal/speech"
+	"github.com/recital-tts/recital/internal/speech/precheck"
 	shown "github.com/recital-tts/recital/internal/speech/voices"
 	"github.com/recital-tts/recital/writeapi"
 )
 
-// API changes voices, and serves their previews.
+// API creates and changes voices, serves their previews, and checks recordings before a voice is made from them.
 type API struct {
 	Voices     *voices.Voices
 	Previews   Previews // of the system voices
 	Shower     shown.Shower
 	Links      links.Links
 	ReadModels writeapi.ReadModels
+	MaxUpload  int64 // bytes of a request with recordings
+	Checker    precheck.Checker
+	Places     *quota.Budget // of concurrent checks, of each address
 }
 
 // Routes returns the rows for the public route table.
@@ -50,6 +56,18 @@ func (a *API) Routes() []web.Route {
 			web.Summary("Re-render the preview of a voice"),
 			web.Description("The stored preview is dropped, and rendered again."),
 			web.Returns[writeapi.SuccessResponse](), web.Refuses(403, 404)),
+		web.Post("/v1/ai/voice", a.creator(), web.Uploads(a.MaxUpload), web.Before(a.room), web.MaxBody(maxFields),
+			web.Timeout(createTimeout), web.FreeChange(), waits, tag, web.Summary("A voice made from recordings"),
+			web.Description(description),
+			web.Returns[shown.Voice](web.Sends("x-recital-position"), web.MaySend("x-recital-stale")),
+			web.Refuses(400, 402, 404, 408, 409)),
+		web.Post("/v1/ai/voice/precheck", a.precheck, web.AppendsNothing(), web.Uploads(a.MaxUpload), web.MaxBody(maxFields),
+			web.Timeout(precheckTimeout), tag, web.Summary("Check whether a recording is suitable for a voice"),
+			web.Description("The recording is not stored. `dnsmos` is an estimate of the mean opinion score, 1 to 5; `start_s` and "+
+				"`end_s` are where the speech begins and ends. `x-warning` is sent if no good voice can be made from a "+
+				"recording, because it has no speech, sounds like music, or has noise that `enhance` would not remove."),
+			web.Returns[precheckCloneResponse](web.SendsHeaders[precheckHeaders]()),
+			web.Refuses(http.StatusRequestTimeout, http.StatusTooManyRequests)),
 	}
 }
 

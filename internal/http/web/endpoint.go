@@ -170,10 +170,6 @@ func bindRequest(v *visit, e *endpoint) *bind.Request {
 		lines := request.Header.PeekAll(name)
 		return string(bytes.Join(lines, []byte(", "))), len(lines) > 0
 	}
-	r.Cookie = func(name string) (string, bool) {
-		value := request.Header.Cookie(name)
-		return string(value), value != nil
-	}
 	if e.plan.TakesBody() {
 		r.ContentType = string(request.Header.ContentType())
 		r.Body, r.Form = v.body, v.form

@@ -46,8 +46,8 @@ type File = bind.File
 
 // Within moves a Decoder's errors of a document to the field of the body that contains the document.
 func Within(err error, field string) error {
-	var invalid *invalidError
-	if !errors.As(err, &invalid) {
+	invalid, is := errors.AsType[*invalidError](err)
+	if !is {
 		return err
 	}
 	moved := &invalidError{}
@@ -265,31 +265,30 @@ func errorType(status int) string {
 	return errorTypes[http.StatusBadRequest]
 }
 
-type envelope struct {
-	Detail    any         `json:"detail,omitempty"`
-	Type      string      `json:"type"`
-	Error     envelopeOne `json:"error"`
-	RequestID string      `json:"request_id"`
-}
-
-type envelopeOne struct {
-	Type    string `json:"type"`
-	Message string `json:"message"`
-	payment
+// ErrorEnvelope is the error body from dialect 1.1 on.
+type ErrorEnvelope struct {
+	Detail any    `json:"detail,omitempty" doc:"As in \x60Error\x60."`
+	Type   string `json:"type" literal:"error" doc:"Always \x60error\x60."`
+	Error  struct {
+		Type    string `json:"type" doc:"The kind of error, such as \x60not_found_error\x60."`
+		Message string `json:"message" doc:"What is wrong, for people."`
+		payment
+	} `json:"error" doc:"What is wrong."`
+	RequestID string `json:"request_id" doc:"The same as the header \x60request-id\x60."`
 }
 
 // payment is the part of an error about a declined payment.
 type payment struct {
-	Code         string `json:"code,omitempty"`
-	ClientSecret string `json:"client_secret,omitempty"`
+	Code         string `json:"code,omitempty" doc:"Why a card was declined, such as \x60insufficient_funds\x60."`
+	ClientSecret string `json:"client_secret,omitempty" doc:"With the code \x60authentication_required\x60: confirms the payment in the form of the payment provider."`
 }
 
-// flat is the error body of dialect 1.0. Its clients print `error` if it is a string, and otherwise `message`.
-type flat struct {
-	Detail  any    `json:"detail,omitempty"`
-	Error   string `json:"error,omitempty"`
-	Message string `json:"message,omitempty"`
-	Status  int    `json:"status,omitempty"`
+// FlatError is the error body of dialect 1.0. Its clients print `error` if it is a string, and otherwise `message`.
+type FlatError struct {
+	Detail  any    `json:"detail,omitempty" doc:"The same, where no route was found, or the body cannot be taken apart."`
+	Error   string `json:"error,omitempty" doc:"What is wrong, for people."`
+	Message string `json:"message,omitempty" doc:"The same, with a 401 and where there is a \x60detail\x60."`
+	Status  int    `json:"status,omitempty" doc:"The status, with a 401."`
 	payment
 }
 
@@ -306,16 +305,17 @@ func (a answer) body(dialect Dialect, requestID string) any {
 		return openAIBody(a, message)
 	}
 	if dialect == V11 || dialect == V12 {
-		name := errorType(a.Status)
-		return envelope{Detail: detail, Type: "error", Error: envelopeOne{name, message, declined}, RequestID: requestID}
+		body := ErrorEnvelope{Detail: detail, Type: "error", RequestID: requestID}
+		body.Error.Type, body.Error.Message, body.Error.payment = errorType(a.Status), message, declined
+		return body
 	}
 	switch {
 	case a.Status == http.StatusUnauthorized:
-		return flat{Detail: detail, Error: message, Message: message, Status: a.Status}
+		return FlatError{Detail: detail, Error: message, Message: message, Status: a.Status}
 	case a.Detail:
-		return flat{Detail: detail, Error: message, Message: message}
+		return FlatError{Detail: detail, Error: message, Message: message}
 	}
-	return flat{Detail: detail, Error: message, payment: declined}
+	return FlatError{Detail: detail, Error: message, payment: declined}
 }
 
 // enterRoute sets the route of a visit, and the dialect if the route has its own.
@@ -395,27 +395,26 @@ func codeOf(item Item) string {
 	return codeWrongValue
 }
 
-type openAIError struct {
-	Error openAIErrorFields `json:"error"`
-}
-
-type openAIErrorFields struct {
-	Message string  `json:"message"`
-	Type    string  `json:"type"`
-	Param   *string `json:"param"`
-	Code    *string `json:"code"`
+// OpenAIError is the error body of OpenAI's interface.
+type OpenAIError struct {
+	Error struct {
+		Message string  `json:"message" doc:"What is wrong, for people."`
+		Type    string  `json:"type" doc:"The kind of error, such as \x60invalid_request_error\x60."`
+		Param   *string `json:"param" doc:"The input that is wrong."`
+		Code    *string `json:"code" doc:"The kind of error in more detail, such as \x60insufficient_quota\x60."`
+	} `json:"error" doc:"What is wrong."`
 }
 
 // openAIBody returns the body of an answer from forOpenAI.
-func openAIBody(a answer, message string) openAIError {
-	fields := openAIErrorFields{Message: message, Type: openAIErrorType(a)}
+func openAIBody(a answer, message string) (body OpenAIError) {
+	body.Error.Message, body.Error.Type = message, openAIErrorType(a)
 	if len(a.items) > 0 && len(a.items[0].Loc) > 1 && a.items[0].Type != "json_invalid" {
-		fields.Param = new(a.items[0].Field())
+		body.Error.Param = new(a.items[0].Field())
 	}
 	if a.Code != "" {
-		fields.Code = &a.Code
+		body.Error.Code = &a.Code
 	}
-	return openAIError{Error: fields}
+	return body
 }
 
 func openAIErrorType(a answer) string {

@@ -20,6 +20,9 @@ type lifetime struct {
 	timer    *time.Timer
 	conn     *netconn.Conn
 	request  string // its id
+
+	mu    sync.Mutex
+	ended bool // its connection may serve another call
 }
 
 func begin(ctx context.Context, conn *netconn.Conn, request string, d time.Duration) *lifetime {
@@ -50,9 +53,23 @@ func (l *lifetime) extend(d time.Duration) {
 
 // end releases everything. It may be called again.
 func (l *lifetime) end() {
+	l.mu.Lock()
+	l.ended = true
+	l.mu.Unlock()
 	l.timer.Stop()
 	l.conn.OnEnd(nil)
 	l.cancel(nil)
+}
+
+// cutLater cuts the connection of a call that does not end within closeGrace, because its client does not read.
+func (l *lifetime) cutLater() {
+	time.AfterFunc(closeGrace, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if !l.ended {
+			l.conn.Cut()
+		}
+	})
 }
 
 // why replaces a context's error by its cause: the deadline, the client or the shutdown. A refusal of the domain is
@@ -85,12 +102,10 @@ func (s *Server) watchStream(v *visit) (stop func(), err error) {
 	if s.cfg.Revocations == nil || v.Principal.Anonymous() {
 		return func() {}, nil
 	}
-	l := &leash{life: v.life, conn: connOf(v.http), cause: v.Principal.ended()}
-	forget := s.cfg.Revocations.Watch(v.Principal, l.pull)
-	stop = func() {
-		forget()
-		l.loosen()
-	}
+	stop = s.cfg.Revocations.Watch(v.Principal, func() {
+		v.life.cancel(v.Principal.ended())
+		v.life.cutLater()
+	})
 	if ended := context.Cause(v.life); isRevocation(ended) {
 		stop()
 		return nil, ended
@@ -108,42 +123,4 @@ func (p Principal) ended() error {
 
 func isRevocation(err error) bool {
 	return errors.Is(err, errRevoked) || errors.Is(err, errSessionOver)
-}
-
-// leash ends a stream. After the stream has ended, its connection may serve other requests and is not touched.
-type leash struct {
-	life  *lifetime
-	conn  *netconn.Conn
-	cause error // of the end
-
-	mu      sync.Mutex
-	loose   bool
-	cutting *time.Timer
-}
-
-// pull ends the stream, and cuts its connection if the stream does not end because the client does not read.
-func (l *leash) pull() {
-	l.life.cancel(l.cause)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.loose {
-		l.cutting = time.AfterFunc(closeGrace, l.cut)
-	}
-}
-
-func (l *leash) cut() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.loose {
-		l.conn.Cut()
-	}
-}
-
-func (l *leash) loosen() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.loose = true
-	if l.cutting != nil {
-		l.cutting.Stop()
-	}
 }

@@ -150,15 +150,14 @@ func TestTheAdminServerHasNoCORS(t *testing.T) {
 // TestValuesSurviveTheRequest keeps inputs of handlers while the connection's buffers are reused.
 func TestValuesSurviveTheRequest(t *testing.T) {
 	type in struct {
-		ID      string `path:"id"`
-		Query   string `query:"q"`
-		Agent   string `header:"user-agent"`
-		Session string `cookie:"svc-session"`
-		Text    string `body:"text"`
+		ID    string `path:"id"`
+		Query string `query:"q"`
+		Agent string `header:"user-agent"`
+		Text  string `body:"text"`
 	}
 	type kept struct {
 		in
-		header, method string
+		header, method, session string
 	}
 	var mu sync.Mutex
 	var all []kept
@@ -166,7 +165,7 @@ func TestValuesSurviveTheRequest(t *testing.T) {
 		web.Post("/keep/{id}", func(c *web.Call, in in) (web.Reply, error) {
 			mu.Lock()
 			defer mu.Unlock()
-			all = append(all, kept{in, c.Header("x-extra"), c.Method()})
+			all = append(all, kept{in, c.Header("x-extra"), c.Method(), c.SessionCookie()})
 			return web.JSON(nil), nil
 		}, web.Public(), web.Forms()),
 	}})
@@ -181,7 +180,7 @@ func TestValuesSurviveTheRequest(t *testing.T) {
 	}
 	require.Len(t, all, 60)
 	for i, one := range all {
-		require.Equal(t, kept{in{want(i), want(i), want(i), want(i), want(i)}, want(i), "POST"}, one)
+		require.Equal(t, kept{in{want(i), want(i), want(i), want(i)}, want(i), "POST", want(i)}, one)
 	}
 }
 

@@ -24,6 +24,7 @@ import (
 	"github.com/recital-tts/recital/internal/http/spool"
 	"github.com/recital-tts/recital/internal/http/web/netconn"
 	"github.com/recital-tts/recital/internal/http/web/quota"
+	"github.com/recital-tts/recital/internal/process/pause"
 	"github.com/recital-tts/recital/internal/process/tracing"
 )
 
@@ -324,15 +325,8 @@ func (s *Server) Serve(ln net.Listener) error {
 const watchPause = 100 * time.Millisecond
 
 func (s *Server) watchClients(listener *netconn.Listener) {
-	ticker := time.NewTicker(watchPause)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-s.stopped.Done():
-			return
-		case <-ticker.C:
-			listener.Each((*netconn.Conn).CheckGone)
-		}
+	for pause.For(s.stopped, watchPause) == nil {
+		listener.Each((*netconn.Conn).CheckGone)
 	}
 }
 
@@ -383,13 +377,9 @@ func (s *Server) cut(listener *netconn.Listener) {
 }
 
 func waitUntil(ctx context.Context, done func() bool) error {
-	ticker := time.NewTicker(drainPause)
-	defer ticker.Stop()
 	for !done() {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-ticker.C:
+		if err := pause.For(ctx, drainPause); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -140,7 +140,6 @@ type Conn struct {
 	idle    *time.Timer
 	ping    *time.Timer
 	length  *time.Timer
-	cutting *time.Timer
 
 	release []func() // the claims of Authenticate
 }

@@ -125,7 +125,7 @@ func (c *Conn) interrupt() {
 		return
 	}
 	_ = c.ws.SetReadDeadline(longAgo) // fails only where reading does
-	c.cutting = time.AfterFunc(closeGrace, c.raw.Cut)
+	c.visit.life.cutLater()
 }
 
 // close sends the last message and the close frame, unless the client has disconnected.
@@ -151,10 +151,8 @@ func (c *Conn) close(err error) {
 func (c *Conn) stop() {
 	c.mu.Lock()
 	c.ended = true
-	for _, timer := range []*time.Timer{c.idle, c.ping, c.length, c.cutting} {
-		if timer != nil {
-			timer.Stop()
-		}
+	for _, timer := range []*time.Timer{c.idle, c.ping, c.length} {
+		timer.Stop()
 	}
 	c.mu.Unlock()
 	c.pinging.Wait()
@@ -162,11 +160,10 @@ func (c *Conn) stop() {
 
 // closeError returns the CloseError for an error of a handler.
 func closeError(err error) *CloseError {
-	var wanted *CloseError
-	switch {
-	case err == nil:
+	if err == nil {
 		return &CloseError{Code: CloseNormal}
-	case errors.As(err, &wanted):
+	}
+	if wanted, is := errors.AsType[*CloseError](err); is {
 		return wanted
 	}
 	return &CloseError{Code: CloseCode(err), Err: err}

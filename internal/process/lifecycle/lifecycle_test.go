@@ -28,7 +28,7 @@ func (d *diary) write(line string) {
 	d.lines = append(d.lines, line)
 }
 
-// part returns a part that records its start, run and stop.
+// part returns a part that records its stop and the end of its run.
 func (d *diary) part(name string) lifecycle.Part {
 	return lifecycle.Part{
 		Name: name,
@@ -50,9 +50,7 @@ func TestPartsAreStoppedInTheReverseOrder(t *testing.T) {
 	require.NoError(t, g.Stop())
 	require.NoError(t, g.Stop())
 
-	require.Equal(t, []string{
-		"close", "stop server", "end server", "stop log", "end log",
-	}, d.lines)
+	require.Equal(t, []string{"close", "stop server", "end server", "stop log", "end log"}, d.lines)
 }
 
 func TestAPartThatEndsByItselfEndsTheProgram(t *testing.T) {

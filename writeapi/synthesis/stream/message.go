@@ -36,7 +36,7 @@ type parser struct{ halves halves }
 // parse parses a message. Its errors name the wrong field, and never repeat the input.
 func (p *parser) parse(raw []byte) (message, error) {
 	document, err := bind.ParseObject(p.halves.join(raw))
-	if syntax := (*bind.SyntaxError)(nil); errors.As(err, &syntax) {
+	if syntax, is := errors.AsType[*bind.SyntaxError](err); is {
 		return message{}, refuse("message", "JSON decode error: "+syntax.Msg)
 	}
 	if err != nil {

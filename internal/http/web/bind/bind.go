@@ -13,7 +13,6 @@ import (
 type Request struct {
 	Path           func(name string) (string, bool)
 	Header         func(name string) (string, bool)
-	Cookie         func(name string) (string, bool)
 	Query          func(name string) []string // all values of a repeated name, in order
 	ContentType    string
 	Body           []byte
@@ -39,9 +38,6 @@ func (p *Plan) Bind(target reflect.Value, r *Request) ([]Item, error) {
 	}
 	for _, f := range p.fields[fromHeader] {
 		wrong = append(wrong, f.bindOne(target, r.Header)...)
-	}
-	for _, f := range p.fields[fromCookie] {
-		wrong = append(wrong, f.bindOne(target, r.Cookie)...)
 	}
 	inBody, err := p.bindBody(target, r)
 	return append(wrong, inBody...), err
@@ -102,7 +98,7 @@ func (p *Plan) bindBody(target reflect.Value, r *Request) ([]Item, error) {
 }
 
 func (p *Plan) bindRaw(target reflect.Value, body []byte) []Item {
-	if len(body) == 0 && p.raw.required {
+	if len(body) == 0 && p.raw.Required {
 		return []Item{missing().at("body")}
 	}
 	target.FieldByIndex(p.raw.index).SetBytes(body)
@@ -121,7 +117,7 @@ func (p *Plan) bindNothing(target reflect.Value) []Item {
 
 func (p *Plan) bindJSON(target reflect.Value, body []byte) []Item {
 	document, err := ParseObject(body)
-	if syntax := (*SyntaxError)(nil); errors.As(err, &syntax) {
+	if syntax, is := errors.AsType[*SyntaxError](err); is {
 		return []Item{jsonInvalid(syntax.Msg).at("body", syntax.Offset)}
 	}
 	if err != nil {
@@ -150,9 +146,9 @@ func (f *field) bindMember(target reflect.Value, document Object) []Item {
 		return f.setMember(target, value)
 	}
 	switch {
-	case !null || !f.required:
+	case !null || !f.Required:
 		return f.absent(target)
-	case f.nullable:
+	case f.Pointer:
 		return nil
 	}
 	return f.setMember(target, Value{})

@@ -2,7 +2,6 @@ package bind
 
 import (
 	"encoding"
-	"encoding/json"
 	"fmt"
 	"net/netip"
 	"net/url"
@@ -22,7 +21,6 @@ const (
 	kindFloat
 	kindBool
 	kindList
-	kindDict
 	kindFile
 	kindFiles
 	kindRaw
@@ -33,7 +31,6 @@ var (
 	fileType    = reflect.TypeFor[File]()
 	filesType   = reflect.TypeFor[[]File]()
 	stringsType = reflect.TypeFor[[]string]()
-	mapType     = reflect.TypeFor[map[string]any]()
 	rawType     = reflect.TypeFor[[]byte]()
 
 	unmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
@@ -50,8 +47,6 @@ func kindOf(t reflect.Type) (kind, error) {
 		return kindFiles, nil
 	case stringsType:
 		return kindList, nil
-	case mapType:
-		return kindDict, nil
 	case rawType:
 		return kindRaw, nil
 	}
@@ -119,11 +114,6 @@ func (f *field) convertOne(slot reflect.Value, value Value) *fault {
 			return wrong
 		}
 		slot.SetBool(yes)
-	case kindDict:
-		if value.Kind != JSONObject {
-			return dictType()
-		}
-		_ = json.Unmarshal(value.raw, slot.Addr().Interface()) // it is valid
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 
 // Field is a compiled field, for its documentation.
 type Field struct {
-	Source   string // "path", "query", "header", "cookie", "body" or "raw"; "" for a field of a reply
+	Source   string // "path", "query", "header", "body" or "raw"; "" for a field of a reply
 	Name     string
 	Aliases  []string
 	Type     reflect.Type // of the value, without the pointer
@@ -36,81 +36,39 @@ type Rules struct {
 // Synonym is a further value that is accepted.
 type Synonym struct{ Word, For string }
 
-// docs holds the tags that are only for the documentation.
-type docs struct {
-	doc, format, example string
-	fallback             string // the tag default
-	values               []string
-	nullable             bool
-}
-
-func (d *docs) read(tags map[string]string) error {
-	d.doc, d.format, d.example, d.values = tags["doc"], tags["format"], tags["example"], split(tags["values"])
-	d.fallback = tags["default"]
-	switch tags["nullable"] {
-	case "":
-	case "true":
-		d.nullable = true
-	default:
-		return fmt.Errorf("nullable is true or absent, not %q", tags["nullable"])
-	}
-	return nil
-}
-
 // Fields returns the compiled fields, by source in the order of the errors.
-func (p *Plan) Fields() []Field {
-	var all []Field
-	for s, name := range sourceNames {
-		for _, f := range p.fields[s] {
-			all = append(all, f.describe(name))
+func (p *Plan) Fields() (all []Field) {
+	for _, fields := range p.fields {
+		for _, f := range fields {
+			all = append(all, f.Field)
 		}
 	}
 	if p.raw != nil {
-		all = append(all, p.raw.describe("raw"))
+		all = append(all, p.raw.Field)
 	}
 	return all
 }
 
-func (f *field) describe(source string) Field {
-	described := Field{
-		Source: source, Type: f.of, Pointer: f.nullable, Required: f.required, Doc: f.docs.doc, Nullable: f.docs.nullable,
-		Format: f.docs.format, Example: f.docs.example, Rules: f.rules.Rules,
-	}
-	described.Values = f.values()
-	if len(f.names) > 0 {
-		described.Name, described.Aliases = f.names[0], f.names[1:]
+// describe reads the tags that are only for the documentation.
+func (f *field) describe(tags map[string]string) error {
+	f.Doc, f.Format, f.Example = tags["doc"], tags["format"], tags["example"]
+	switch tags["nullable"] {
+	case "":
+	case "true":
+		f.Nullable = true
+	default:
+		return fmt.Errorf("nullable is true or absent, not %q", tags["nullable"])
 	}
 	if f.rules.url {
-		described.Format = "uri"
+		f.Format = "uri"
 	}
-	if f.fallback.IsValid() {
-		described.Default = f.fallback.Interface()
-	}
-	if source != "" && isParsed(f.of) { // it comes as a text
-		described.Type = reflect.TypeFor[string]()
+	if f.Source != "" && isParsed(f.Type) { // it comes as a text
+		f.Type = reflect.TypeFor[string]()
 		if f.fallback.IsValid() {
-			described.Default = f.docs.fallback
+			f.Default = tags["default"]
 		}
 	}
-	return described
-}
-
-// values returns the set of a literal or an enumeration, or else the documented values.
-func (f *field) values() (all []any) {
-	if f.kind == kindInteger && f.rules.setKind != "" {
-		for _, number := range f.rules.numbers {
-			all = append(all, number)
-		}
-		return all
-	}
-	words := f.rules.words
-	if words == nil {
-		words = f.docs.values
-	}
-	for _, word := range words {
-		all = append(all, word)
-	}
-	return all
+	return nil
 }
 
 // Describe reads the tags of a field of a reply. The tag of encoding/json has its name and whether it may be omitted,
@@ -128,19 +86,13 @@ func Describe(f reflect.StructField) (Field, error) {
 			return Field{}, fmt.Errorf("the tag %s does not go with a reply", key)
 		}
 	}
-	described := &field{of: f.Type}
-	if f.Type.Kind() == reflect.Pointer {
-		described.nullable, described.of = true, f.Type.Elem()
-	}
-	plain := plainType(described.of)
+	described := newField(f)
+	plain := plainType(described.Type)
 	if described.kind, err = kindOf(plain); err != nil {
 		described.kind = kindOther
 	}
-	if err := errors.Join(described.readRules(tags), described.docs.read(tags),
-		described.readDefault(plain, tags)); err != nil {
-		return Field{}, err
-	}
-	return described.describe(""), nil
+	err = errors.Join(described.readRules(tags), described.readDefault(plain, tags), described.describe(tags))
+	return described.Field, err
 }
 
 // plainType returns the type for the bounds and defaults of a type.

@@ -9,10 +9,10 @@ import (
 // Item is one entry of the `detail` list of a 422, in FastAPI's form of pydantic's errors. The input itself is omitted,
 // because it would echo texts and keys.
 type Item struct {
-	Type string         `json:"type"`
-	Loc  []any          `json:"loc"`
-	Msg  string         `json:"msg"`
-	Ctx  map[string]any `json:"ctx,omitempty"`
+	Type string         `json:"type" doc:"The kind of error, such as \x60missing\x60."`
+	Loc  []any          `json:"loc" doc:"Where: the source, and the name in it."`
+	Msg  string         `json:"msg" doc:"What is wrong, for people."`
+	Ctx  map[string]any `json:"ctx,omitempty" doc:"What the message is made of."`
 }
 
 // Field returns the item's location in the form of the 1.0 dialect: without its source ("speed", "tags.1"), or only the
@@ -56,7 +56,6 @@ func intType() *fault    { return simple("int_type", "Input should be a valid in
 func floatType() *fault  { return simple("float_type", "Input should be a valid number") }
 func boolType() *fault   { return simple("bool_type", "Input should be a valid boolean") }
 func listType() *fault   { return simple("list_type", "Input should be a valid list") }
-func dictType() *fault   { return simple("dict_type", "Input should be a valid dictionary") }
 func bytesType() *fault  { return simple("bytes_type", "Input should be a valid bytes") }
 func urlType() *fault    { return simple("url_type", "URL input should be a string or URL") }
 func notFinite() *fault  { return simple("finite_number", "Input should be a finite number") }

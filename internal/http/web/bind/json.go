@@ -149,9 +149,8 @@ var ErrNoObject = errors.New("not a JSON object")
 func ParseObject(document []byte) (object Object, err error) {
 	text := bytes.TrimPrefix(document, []byte("\xef\xbb\xbf"))
 	err = json.Unmarshal(text, &object)
-	var syntax *json.SyntaxError
-	switch {
-	case errors.As(err, &syntax):
+	switch _, syntax := errors.AsType[*json.SyntaxError](err); {
+	case syntax:
 		return nil, explainSyntax(text, len(document)-len(text))
 	case err != nil || object == nil:
 		return nil, ErrNoObject
@@ -174,8 +173,8 @@ var pythonErrors = []struct{ goText, python string }{
 // explainSyntax returns the position and Python's message of a syntax error. It appends an invalid character, so that
 // encoding/json reports the expected token even if a document ends too early.
 func explainSyntax(document []byte, skipped int) *SyntaxError {
-	var wrong *json.SyntaxError
-	errors.As(json.Unmarshal(append(bytes.Clone(document), 1), new(json.RawMessage)), &wrong)
+	err := json.Unmarshal(append(bytes.Clone(document), 1), new(json.RawMessage))
+	wrong, _ := errors.AsType[*json.SyntaxError](err)
 	explained := &SyntaxError{Msg: "Expecting value", Offset: skipped + int(wrong.Offset) - 1}
 	for _, known := range pythonErrors {
 		if strings.Contains(wrong.Error(), known.goText) {

@@ -1,9 +1,9 @@
 // Package bind fills a struct from a request. If that fails, it reports the errors of FastAPI with pydantic: all of
-// them, in the order path, query, header, cookie, body.
+// them, in the order path, query, header, body.
 //
 // A tag of a field names the source of its value, and others constrain it:
 //
-//	query:"speed" path:"clip_id" header:"x-name" cookie:"name" body:"text"   the source and the name there
+//	query:"speed" path:"clip_id" header:"x-name" body:"text"   the source and the name there
 //	in:"speed"                  the same, with the source of the Variant
 //	raw:"body"                  the unparsed body ([]byte)
 //	alias:"response_format,…"   further names of a query or body field; the first that is present counts
@@ -19,9 +19,9 @@
 //	several:"true"              several of the values, with commas
 //	member:"id"                 an object with this member stands for the value of the member (JSON bodies)
 //	url:"http"                  an absolute http or https URL, normalised as a browser would
-//	doc  example  values  nullable  format   for the documentation only; see package openapi
+//	doc  example  nullable  format   for the documentation only; see package openapi
 //
-// Types: string, bool, int, int64, float64 (and named types of these kinds), []string, map[string]any, File, []File,
+// Types: string, bool, int, int64, float64 (and named types of these kinds), []string, File, []File,
 // and types that implement encoding.TextUnmarshaler, with errors for clients. A pointer is nil when the value is
 // absent. Embedded structs are flattened. A null in a JSON body means that the field is absent, unless a value is
 // required.
@@ -60,12 +60,11 @@ const (
 	fromPath source = iota
 	fromQuery
 	fromHeader
-	fromCookie
 	fromBody
 	sources
 )
 
-var sourceNames = [sources]string{"path", "query", "header", "cookie", "body"}
+var sourceNames = [sources]string{"path", "query", "header", "body"}
 
 // Plan is a compiled struct type. It is safe for concurrent use.
 type Plan struct {
@@ -74,18 +73,24 @@ type Plan struct {
 }
 
 type field struct {
+	Field
 	index    []int
-	of       reflect.Type // of the value, without the pointer
 	source   source
 	names    []string // the documented name first
 	kind     kind
-	nullable bool // a pointer
-	required bool
 	unless   string        // the name of the field that makes it optional, "" for none
 	after    string        // the name of the field before it, "" for the order of the struct
 	fallback reflect.Value // invalid when there is no default
 	rules    rules
-	docs     docs
+}
+
+func newField(of reflect.StructField) *field {
+	f := &field{index: of.Index, Field: Field{Type: of.Type}}
+	if of.Type.Kind() == reflect.Pointer {
+		f.Pointer, f.Type = true, of.Type.Elem()
+	}
+	f.rules.Rules = &f.Rules
+	return f
 }
 
 // Compile reads the tags of a struct type without variants. Every mistake in them is an error.
@@ -180,7 +185,7 @@ func (f *field) takesFiles() bool { return f.kind == kindFile || f.kind == kindF
 // set converts value and stores it in the field of the target.
 func (f *field) set(target reflect.Value, value Value, files []File) []Item {
 	slot := target.FieldByIndex(f.index)
-	if f.nullable {
+	if f.Pointer {
 		fresh := reflect.New(slot.Type().Elem())
 		wrong := f.convert(fresh.Elem(), value, files)
 		if len(wrong) == 0 {
@@ -193,12 +198,12 @@ func (f *field) set(target reflect.Value, value Value, files []File) []Item {
 
 // absent handles a missing value.
 func (f *field) absent(target reflect.Value) []Item {
-	if f.required {
+	if f.Required {
 		return []Item{missing().at(f.loc()...)}
 	}
 	if f.fallback.IsValid() {
 		slot := target.FieldByIndex(f.index)
-		if f.nullable {
+		if f.Pointer {
 			fresh := reflect.New(slot.Type().Elem())
 			fresh.Elem().Set(f.fallback)
 			slot.Set(fresh)

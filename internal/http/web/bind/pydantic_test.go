@@ -39,7 +39,6 @@ var table = map[string]reflect.Type{
 	"provider":  fieldOf[string](`body:"f" required:"true" enum:"idp_1,idp_2,idp_3,idp_4"`),
 	"tags":      fieldOf[[]string](`body:"f" required:"true"`),
 	"tags_null": fieldOf[*[]string](`body:"f" required:"true"`),
-	"object":    fieldOf[map[string]any](`body:"f" required:"true"`),
 	"url":       fieldOf[string](`body:"f" required:"true" url:"http" minlen:"1" maxlen:"2083"`),
 }
 

@@ -12,13 +12,11 @@ import (
 
 // rules are the compiled rules of one field.
 type rules struct {
-	Rules   // without Values and Default
+	*Rules
 	pattern *regexp.Regexp
 	url     bool
 
 	setKind  string // "literal_error" or "enum"; "" without a set of values
-	words    []string
-	numbers  []int64
 	expected string
 	several  bool // values of the set, separated by commas
 }
@@ -54,7 +52,7 @@ func (r *rules) text(s string) (string, *fault) {
 }
 
 func (r *rules) member(s string) (string, *fault) {
-	if slices.Contains(r.words, s) {
+	if slices.Contains(r.Values, any(s)) {
 		return s, nil
 	}
 	for _, synonym := range r.Synonyms {
@@ -69,7 +67,7 @@ func (r *rules) outOfSet() *fault { return outOfSet(r.setKind, r.expected) }
 
 func (r *rules) integer(n int64) *fault {
 	if r.setKind != "" {
-		if slices.Contains(r.numbers, n) {
+		if slices.Contains(r.Values, any(n)) {
 			return nil
 		}
 		return r.outOfSet()

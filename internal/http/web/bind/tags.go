@@ -12,11 +12,11 @@ import (
 
 var (
 	tagPattern = regexp.MustCompile(`^\s*((?:[a-z]+\.)?([a-z]+)):("(?:[^"\\]|\\.)*")`)
-	sourceTags = []string{"path", "query", "header", "cookie", "body", "raw", "in", "for"}
+	sourceTags = []string{"path", "query", "header", "body", "raw", "in", "for"}
 	valueTags  = []string{
 		"alias", "required", "default", "gt", "ge", "lt", "le", "minlen", "maxlen", "pattern", "literal", "enum", "synonyms",
 		"url",
-		"maxitems", "several", "member", "unless", "after", "doc", "values", "nullable", "format", "example",
+		"maxitems", "several", "member", "unless", "after", "doc", "nullable", "format", "example",
 	}
 )
 
@@ -44,57 +44,54 @@ func parseTags(tag reflect.StructTag, others ...string) (map[string]string, erro
 	return tags, nil
 }
 
-func compileField(f reflect.StructField, tags map[string]string) (*field, error) {
-	compiled := &field{index: f.Index}
-	if err := compiled.readSource(tags); err != nil {
+func compileField(of reflect.StructField, tags map[string]string) (*field, error) {
+	f, t := newField(of), of.Type
+	if err := f.readSource(tags); err != nil {
 		return nil, err
 	}
-	t := f.Type
-	if t.Kind() == reflect.Pointer {
-		compiled.nullable = true
+	if f.Pointer {
 		t = t.Elem()
 	}
-	compiled.of = t
 	var err error
-	if compiled.kind, err = kindOf(t); err != nil {
+	if f.kind, err = kindOf(t); err != nil {
 		return nil, err
 	}
-	if err := compiled.readRules(tags); err != nil {
+	for _, read := range []func(map[string]string) error{f.readRules, f.checkShape} {
+		if err := read(tags); err != nil {
+			return nil, err
+		}
+	}
+	if err := f.readDefault(t, tags); err != nil {
 		return nil, err
 	}
-	if err := compiled.checkShape(tags); err != nil {
-		return nil, err
-	}
-	if err := compiled.docs.read(tags); err != nil {
-		return nil, err
-	}
-	return compiled, compiled.readDefault(t, tags)
+	return f, f.describe(tags)
 }
 
 func (f *field) readSource(tags map[string]string) error {
 	for s, name := range sourceNames {
 		if value, ok := tags[name]; ok {
-			f.source = source(s)
+			f.source, f.Source = source(s), name
 			f.names = append(f.names, value)
 		}
 	}
 	if _, ok := tags["raw"]; ok {
-		f.source = fromBody
+		f.source, f.Source = fromBody, "raw"
 		f.names = append(f.names, "")
 	}
 	if len(f.names) != 1 || f.names[0] == "" && tags["raw"] != "body" {
-		return errors.New("exactly one of path, query, header, cookie, body and raw:\"body\" is needed")
+		return errors.New("exactly one of path, query, header, body and raw:\"body\" is needed")
 	}
 	f.names = append(f.names, split(tags["alias"])...)
+	f.Name, f.Aliases = f.names[0], f.names[1:]
 	f.after, f.unless = tags["after"], tags["unless"]
 	switch tags["required"] {
 	case "", "false":
 	case "true":
-		f.required = true
+		f.Required = true
 	default:
 		return fmt.Errorf("required is true or false, not %q", tags["required"])
 	}
-	f.required = f.required || f.source == fromPath
+	f.Required = f.Required || f.source == fromPath
 	return nil
 }
 
@@ -152,15 +149,19 @@ func (f *field) readSet(tags map[string]string) error {
 				if err != nil {
 					return fmt.Errorf("%s:%q on an integer: %w", key, text, err)
 				}
-				r.numbers = append(r.numbers, n)
+				r.Values = append(r.Values, n)
+			}
+		} else {
+			for _, choice := range choices {
+				r.Values = append(r.Values, choice)
 			}
 		}
 		if len(choices) == 0 || r.setKind != "" || f.kind != kindInteger && f.kind != kindText {
 			return fmt.Errorf("%s:%q needs choices, once, on a string or an integer", key, text)
 		}
-		r.setKind, r.words, r.expected = kind, choices, alternatives(choices, quote)
+		r.setKind, r.expected = kind, alternatives(choices, quote)
 	}
-	if _, r.several = tags["several"]; r.several && (r.words == nil || f.kind != kindText) {
+	if _, r.several = tags["several"]; r.several && (r.setKind == "" || f.kind != kindText) {
 		return errors.New("several needs a set of strings")
 	}
 	return f.readSynonyms(tags["synonyms"])
@@ -170,7 +171,7 @@ func (f *field) readSynonyms(list string) error {
 	r := &f.rules
 	for _, pair := range split(list) {
 		name, word, ok := strings.Cut(pair, "=")
-		if !ok || !slices.Contains(r.words, word) || f.kind != kindText {
+		if !ok || !slices.Contains(r.Values, any(word)) || f.kind != kindText {
 			return fmt.Errorf("synonyms: %q is not name=value with a value of the set", pair)
 		}
 		r.Synonyms = append(r.Synonyms, Synonym{Word: name, For: word})
@@ -184,13 +185,13 @@ func (f *field) checkShape(tags map[string]string) error {
 	switch {
 	case raw != (f.kind == kindRaw):
 		return errors.New(`[]byte goes with raw:"body" and only with it`)
-	case raw && f.nullable:
+	case raw && f.Pointer:
 		return errors.New("a raw body cannot be a pointer")
-	case (f.kind == kindFile || f.kind == kindFiles || f.kind == kindDict) && f.source != fromBody:
-		return errors.New("files and maps come from bodies only")
+	case f.takesFiles() && f.source != fromBody:
+		return errors.New("files come from bodies only")
 	case f.kind == kindList && f.source != fromBody && f.source != fromQuery:
 		return errors.New("lists come from queries and bodies only")
-	case f.unless != "" && (f.source != fromQuery || !f.required):
+	case f.unless != "" && (f.source != fromQuery || !f.Required):
 		return errors.New("unless needs a required query field")
 	case len(f.names) > 1 && f.source != fromBody && f.source != fromQuery:
 		return errors.New("only query and body fields have an alias")
@@ -204,7 +205,7 @@ func (f *field) readDefault(t reflect.Type, tags map[string]string) error {
 		return nil
 	}
 	switch {
-	case f.required:
+	case f.Required:
 		return errors.New("required and a default exclude each other")
 	case f.kind == kindOther:
 		return fmt.Errorf("a %s has no default", t)
@@ -213,6 +214,6 @@ func (f *field) readDefault(t reflect.Type, tags map[string]string) error {
 	if wrong := f.convert(value, textValue(text), nil); len(wrong) > 0 {
 		return fmt.Errorf("default %q: %s", text, wrong[0].Msg)
 	}
-	f.fallback = value
+	f.fallback, f.Default = value, value.Interface()
 	return nil
 }

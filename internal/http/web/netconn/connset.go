@@ -40,24 +40,17 @@ func newConnSet(size, share, batch int, stall time.Duration) *connSet {
 func (s *connSet) add(c *Conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	claim, err := s.claim(c)
+	claim, err := s.budget.Take(c.peer, 1)
 	if err != nil {
 		full := errors.Is(err, quota.ErrFull)
 		s.makeRoom(func(other *Conn) bool { return full || other.peer == c.peer })
-		claim, err = s.claim(c)
+		claim, err = s.budget.Take(c.peer, 1)
 	}
 	if err != nil {
 		return false
 	}
 	s.conns[c] = claim
 	return true
-}
-
-func (s *connSet) claim(c *Conn) (*quota.Claim, error) {
-	if c.shared {
-		return s.budget.TakeShared(1)
-	}
-	return s.budget.Take(c.peer, 1)
 }
 
 func (s *connSet) leave(c *Conn) {

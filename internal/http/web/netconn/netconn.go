@@ -117,9 +117,9 @@ func outOfFiles(err error) bool {
 }
 
 func (l *Listener) wrap(inner net.Conn) *Conn {
-	address := quota.Address(inner.RemoteAddr())
-	c := &Conn{
-		Conn: inner, listener: l, peer: quota.Client(address), shared: l.limits.Shared != nil && l.limits.Shared(address),
+	c := &Conn{Conn: inner, listener: l}
+	if address := quota.Address(inner.RemoteAddr()); l.limits.Shared == nil || !l.limits.Shared(address) {
+		c.peer = quota.Client(address)
 	}
 	c.last.Store(time.Now().UnixNano())
 	if sys, ok := inner.(syscall.Conn); ok {
@@ -189,8 +189,7 @@ type Conn struct {
 	net.Conn
 	listener *Listener
 	set      *connSet
-	peer     netip.Addr
-	shared   bool            // between many clients
+	peer     netip.Addr      // zero if it is shared by many clients
 	raw      syscall.RawConn // nil if the connection is not a socket
 	end      atomic.Pointer[func(cause error)]
 	phase    atomic.Int32

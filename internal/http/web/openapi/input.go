@@ -13,7 +13,7 @@ import (
 )
 
 // sources are the sources of package bind, in the order of parameters.
-var sources = []string{"path", "query", "header", "cookie", "body", "raw"}
+var sources = []string{"path", "query", "header", "body", "raw"}
 
 // input is a field of a route's input.
 type input struct {

@@ -20,7 +20,6 @@
 //
 // And in both:
 //
-//	values:"a,b"               the values to document for an input that takes more than one
 //	nullable:"true"            may also be null, and is not required. Pointers are so without the tag, except for those
 //	                           from queries and headers, which cannot express null
 //

@@ -153,16 +153,6 @@ func waitsForPosition(r *web.Route) bool {
 	return r.Method == http.MethodGet && len(r.ReadModels) > 0 && len(r.Roles) == 0
 }
 
-// openAIError is the form of errors in OpenAI's interface. The component has its name.
-type openAIError struct {
-	Error struct {
-		Message string  `json:"message" doc:"What is wrong, for people."`
-		Type    string  `json:"type" doc:"The kind of error, such as \x60invalid_request_error\x60."`
-		Param   *string `json:"param" doc:"The input that is wrong."`
-		Code    *string `json:"code" doc:"The kind of error in more detail, such as \x60insufficient_quota\x60."`
-	} `json:"error" doc:"What is wrong."`
-}
-
 // addOpenAIRefusal is addRefusal for routes of OpenAI's interface, which use 400 and 429 for 422 and 402.
 func (w *writer) addOpenAIRefusal(op *operation, status string) error {
 	if status == "422" {
@@ -174,7 +164,7 @@ func (w *writer) addOpenAIRefusal(op *operation, status string) error {
 	if op.Responses[status] != nil {
 		return nil
 	}
-	schema, err := w.components.schemaOf(reflect.TypeFor[openAIError]())
+	schema, err := w.components.schemaOf(reflect.TypeFor[web.OpenAIError]())
 	if err != nil {
 		return err
 	}

@@ -116,39 +116,6 @@ var commonRefusals = map[string]struct{ name, means string }{
 	"default": {"OtherError", "Any other error."},
 }
 
-// The forms of errors. The components have their names.
-
-type validationItem struct {
-	Loc  []any          `json:"loc" doc:"Where: the source, and the name in it."`
-	Msg  string         `json:"msg" doc:"What is wrong, for people."`
-	Type string         `json:"type" doc:"The kind of error, such as \x60missing\x60."`
-	Ctx  map[string]any `json:"ctx,omitempty" doc:"What the message is made of."`
-}
-
-type flatError struct {
-	Error   string `json:"error,omitempty" doc:"What is wrong, for people."`
-	Message string `json:"message,omitempty" doc:"The same, with a 401 and where there is a \x60detail\x60."`
-	Status  int    `json:"status,omitempty" doc:"The status, with a 401."`
-	Detail  string `json:"detail,omitempty" doc:"The same, where no route was found, or the body cannot be taken apart."`
-	payment
-}
-
-type payment struct {
-	Code         string `json:"code,omitempty" doc:"Why a card was declined, such as \x60insufficient_funds\x60."`
-	ClientSecret string `json:"client_secret,omitempty" doc:"With the code \x60authentication_required\x60: confirms the payment in the form of the payment provider."`
-}
-
-type errorEnvelope struct {
-	Type  string `json:"type" literal:"error" doc:"Always \x60error\x60."`
-	Error struct {
-		Type    string `json:"type" doc:"The kind of error, such as \x60not_found_error\x60."`
-		Message string `json:"message" doc:"What is wrong, for people."`
-		payment
-	} `json:"error" doc:"What is wrong."`
-	RequestID string `json:"request_id" doc:"The same as the header \x60request-id\x60."`
-	Detail    string `json:"detail,omitempty" doc:"As in \x60Error\x60."`
-}
-
 // addErrors adds the forms of errors to the components. The form of a 422 has FastAPI's name and fields, and the keys
 // of both versions.
 func (c *components) addErrors() error {
@@ -156,15 +123,18 @@ func (c *components) addErrors() error {
 		shape reflect.Type
 		means string
 	}{
-		"ValidationError": {reflect.TypeFor[validationItem](), ""},
-		"Error":           {reflect.TypeFor[flatError](), "An error in version 1.0."},
-		"ErrorEnvelope":   {reflect.TypeFor[errorEnvelope](), "An error from version 1.1 on."},
+		"ValidationError": {reflect.TypeFor[web.Item](), ""},
+		"Error":           {reflect.TypeFor[web.FlatError](), "An error in version 1.0."},
+		"ErrorEnvelope":   {reflect.TypeFor[web.ErrorEnvelope](), "An error from version 1.1 on."},
 	} {
 		schema, err := c.objectOf(of.shape)
 		if err != nil {
 			return fmt.Errorf("describing errors: %w", err)
 		}
 		schema.Description = of.means
+		if detail := schema.Properties["detail"]; detail != nil {
+			detail.Type = "string" // HTTPValidationError describes the other ones
+		}
 		c.Schemas[name] = schema
 	}
 	c.Schemas["ValidationError"].Properties["loc"].Items = &jsonSchema{

@@ -30,7 +30,8 @@ func New(total, share int64) *Budget {
 	return &Budget{total: total, share: share, held: map[netip.Addr]int64{}}
 }
 
-// Take returns a claim to an amount for an address, or ErrShare or ErrFull.
+// Take returns a claim to an amount for an address, or ErrShare or ErrFull. The zero address has no share: it stands
+// for many clients.
 func (b *Budget) Take(peer netip.Addr, amount int64) (*Claim, error) {
 	return b.TakeWithin(peer, amount, b.total)
 }
@@ -40,7 +41,7 @@ func (b *Budget) TakeWithin(peer netip.Addr, amount, part int64) (*Claim, error)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
-	case b.held[peer]+amount > b.share:
+	case peer.IsValid() && b.held[peer]+amount > b.share:
 		b.refused++
 		return nil, ErrShare
 	case b.sum+amount > min(part, b.total):
@@ -49,18 +50,6 @@ func (b *Budget) TakeWithin(peer netip.Addr, amount, part int64) (*Claim, error)
 	}
 	b.add(peer, amount)
 	return &Claim{budget: b, peer: peer, amount: amount}, nil
-}
-
-// TakeShared returns a claim for a peer that is shared by many clients and has no share of its own, or ErrFull.
-func (b *Budget) TakeShared(amount int64) (*Claim, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.sum+amount > b.total {
-		b.refused++
-		return nil, ErrFull
-	}
-	b.sum += amount
-	return &Claim{budget: b, amount: amount, shared: true}, nil
 }
 
 // Refused returns the number of refusals.
@@ -89,22 +78,16 @@ type Claim struct {
 	budget *Budget
 	peer   netip.Addr
 	amount int64
-	shared bool
 }
 
 // Shrink releases the claim beyond an amount.
 func (c *Claim) Shrink(amount int64) {
 	c.budget.mu.Lock()
 	defer c.budget.mu.Unlock()
-	switch {
-	case amount >= c.amount:
-		return
-	case c.shared:
-		c.budget.sum += amount - c.amount
-	default:
+	if amount < c.amount {
 		c.budget.add(c.peer, amount-c.amount)
+		c.amount = amount
 	}
-	c.amount = amount
 }
 
 // Release releases the whole claim. It may be called again.

@@ -51,7 +51,6 @@ FIELDS = {
     "provider": Provider,
     "tags": list[str],
     "tags_null": Optional[list[str]],
-    "object": dict,
     "url": Annotated[HttpUrl, Field(min_length=1, max_length=2083)],
 }
 
