@@ -2,7 +2,9 @@ package operations
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"sort"
 
 	"github.com/recital-tts/recital/domain/audit"
 	"github.com/recital-tts/recital/internal/events/eventlog"
@@ -66,7 +68,10 @@ func (p *eventPage) fill(ctx context.Context) error {
 	case p.wanted.Revision >= 0:
 		for event, err := range p.log.ReadStream(ctx, p.wanted.Stream, uint64(p.wanted.Revision)) {
 			if err == nil && event.Revision == uint64(p.wanted.Revision) {
-				p.take(event)
+				p.reply.Read++
+				if p.wanted.includes(event) {
+					p.add(event)
+				}
 			}
 			return err
 		}
@@ -77,27 +82,54 @@ func (p *eventPage) fill(ctx context.Context) error {
 	return p.fillFromParts(ctx)
 }
 
-// fillFromStream reads the stream from its end. Later pages read past the events of earlier ones.
+// fillFromStream reads the stream downwards, in parts of the size of a page.
 func (p *eventPage) fillFromStream(ctx context.Context) error {
-	before := p.wanted.Before.Position
-	for event, err := range p.log.ReadStreamBackwards(ctx, p.wanted.Stream) {
-		if err != nil {
-			return err
-		}
-		if before != eventlog.Start() && event.Position.Compare(before) >= 0 {
-			continue
-		}
-		if p.take(event) {
-			return nil
-		}
+	end, err := p.countBefore(ctx)
+	for full := false; end > 0 && err == nil && !full; end -= min(end, uint64(p.wanted.Limit)) {
+		full, err = p.addRevisions(ctx, end-min(end, uint64(p.wanted.Limit)), end)
 	}
-	return nil
+	return err
 }
 
-// take counts an event and adds it if it is wanted. It reports whether the page is full.
-func (p *eventPage) take(event eventlog.Recorded) (full bool) {
-	p.reply.Read++
-	return p.wanted.includes(event) && p.add(event)
+// countBefore returns the number of events of the stream before the end of the page. A page is requested by position
+// and a stream is read by revision, so the revision is found by bisection.
+func (p *eventPage) countBefore(ctx context.Context) (count uint64, err error) {
+	for last, err := range p.log.ReadStreamBackwards(ctx, p.wanted.Stream) {
+		if count = last.Revision + 1; err != nil {
+			return 0, err
+		}
+		break
+	}
+	before := p.wanted.Before.Position
+	if before == eventlog.Start() {
+		return count, nil
+	}
+	found := sort.Search(int(count), func(revision int) bool { //nolint:gosec // no stream has so many events
+		for event, failure := range p.log.ReadStream(ctx, p.wanted.Stream, uint64(revision)) { //nolint:gosec // not negative
+			err = errors.Join(err, failure)
+			return failure != nil || event.Position.Compare(before) >= 0
+		}
+		return true
+	})
+	return uint64(found), err //nolint:gosec // not negative
+}
+
+// addRevisions adds the events of the stream in a range of revisions, and reports whether the page is full.
+func (p *eventPage) addRevisions(ctx context.Context, first, end uint64) (full bool, err error) {
+	part := tail{limit: p.wanted.Limit}
+	for event, err := range p.log.ReadStream(ctx, p.wanted.Stream, first) {
+		if err != nil {
+			return false, err
+		}
+		if event.Revision >= end {
+			break
+		}
+		p.reply.Read++
+		if p.wanted.includes(event) {
+			part.push(event)
+		}
+	}
+	return p.addTail(part), nil
 }
 
 // tail holds the newest events of a part: a page shows no others.
@@ -121,6 +153,16 @@ func (t *tail) push(event eventlog.Recorded) {
 		size += sizeOf(t.events[first])
 	}
 	t.events, t.size = slices.Delete(t.events, 0, first), size
+}
+
+// addTail adds the events of a part, and reports whether the page is full.
+func (p *eventPage) addTail(part tail) (full bool) {
+	for _, event := range slices.Backward(part.events) {
+		if p.add(event) {
+			return true
+		}
+	}
+	return false
 }
 
 // add adds an event, and reports whether the page is full after it.
@@ -178,10 +220,8 @@ func (p *eventPage) addPart(ctx context.Context, after, until eventlog.Position)
 			part.push(event)
 		}
 	}
-	for _, event := range slices.Backward(part.events) {
-		if p.add(event) {
-			return true, nil
-		}
+	if p.addTail(part) {
+		return true, nil
 	}
 	if p.reply.Read >= pageRead && oldest != eventlog.Start() && after != eventlog.Start() {
 		p.goOnBefore(oldest)

@@ -122,9 +122,9 @@ type growingLog struct {
 	most uint64
 }
 
-func (l *growingLog) ReadStreamBackwards(ctx context.Context, stream string) iter.Seq2[eventlog.Recorded, error] {
+func (l *growingLog) ReadStream(ctx context.Context, stream string, from uint64) iter.Seq2[eventlog.Recorded, error] {
 	return func(yield func(eventlog.Recorded, error) bool) {
-		for event, err := range l.Log.ReadStreamBackwards(ctx, stream) {
+		for event, err := range l.Log.ReadStream(ctx, stream, from) {
 			event.Data = []byte(`"` + strings.Repeat("x", 1<<20-2) + `"`)
 			if event.Revision%20 == 0 {
 				var memory runtime.MemStats
@@ -149,8 +149,6 @@ func TestAPageOfLargeEventsTakesLittleMemory(t *testing.T) {
 	require.Len(t, events, 1)
 	require.True(t, strings.HasPrefix(events[0], "large 199 "))
 	require.NotEmpty(t, next)
-	none, _ := d.list(url.Values{"limit": {"200"}, "stream": {"large"}, "type": {"none"}})
-	require.Empty(t, none)
 	require.Less(t, log.most, uint64(64<<20))
 }
 
