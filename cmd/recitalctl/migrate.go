@@ -61,9 +61,10 @@ func (c *migrateLog) Run(ctx context.Context, s settings, to terminal) error {
 		return err
 	}
 	defer func() { _ = done() }() // the source was only read
+	node := filepath.Join(s.DataDir, "eventnode")
 	m := migration{
 		from: from, to: target, registry: registry, by: s.offline(), notes: to.notes, progress: newStage(to),
-		seal: func() error { return eventnode.Seal(filepath.Join(s.DataDir, "eventnode")) },
+		seal: func() error { return errors.Join(eventnode.Seal(node), datafolder.Sync(node)) },
 	}
 	if err := m.run(ctx, c.Offline); err != nil {
 		return fmt.Errorf("migrating the log: %w", err)
