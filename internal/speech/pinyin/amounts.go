@@ -12,8 +12,8 @@ import (
 	"github.com/recital-tts/recital/internal/speech/frontend"
 )
 
-// table has a line for each written form of an amount, in the order in which they are tried: its kind, its pattern,
-// its spoken form, and the texts that do not come before it, divided by strokes. In the spoken form, which is in Chinese
+// table has a line for each written form of an amount, in the order in which they are tried: its kind, its pattern, its
+// spoken form, and the texts that do not come before it, divided by strokes. In the spoken form, which is in Chinese
 // letters, $1 is the first group as a number, #1 digit by digit, and @1 as it is written or by its name. Before these
 // are the parts of patterns, which stand in braces there, and the names of units and symbols.
 //
