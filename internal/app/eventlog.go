@@ -167,7 +167,7 @@ type mark struct {
 	Position eventlog.Position `json:"position"`
 	Head     audit.Head        `json:"head"` // the last signed head; zero before the first
 	At       time.Time         `json:"at"`
-	Node     bool              `json:"node,omitempty"` // the log is that of the embedded node
+	Node     bool              `json:"node,omitempty"` // the log is the embedded node's
 }
 
 // seen records the furthest position of the log that this instance has seen, and the loss if the log was put back. It

@@ -24,7 +24,7 @@ type goPackage struct {
 	ImportPath string
 	Name       string
 	Imports    []string
-	Deps       []string // imported by it, or by what it imports
+	Deps       []string // direct and indirect imports
 	CgoFiles   []string
 }
 

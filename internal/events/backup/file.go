@@ -132,7 +132,7 @@ func (f *Folder) openFile(name string) (*os.File, error) {
 	}
 	info, err := file.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("it is not a file with data")
+		err = errors.New("it is not a regular file")
 	}
 	if err != nil {
 		return nil, errors.Join(err, file.Close())

@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 )
 
-// maxUnfinished is the maximum number of appends of a call whose last message has not arrived. It limits memory.
+// maxUnfinished is the maximum number of incomplete appends of a call. It limits memory.
 const maxUnfinished = 64
 
 // batchCall is a call of BatchAppend. It carries any number of concurrent appends, which are decided and answered

@@ -98,7 +98,7 @@ func TestBatchAppend(t *testing.T) {
 	}
 }
 
-// The messages of an append may be interleaved with those of others. Only the first of them has options.
+// The messages of different appends may be interleaved. Only the first message of each has options.
 func TestBatchAppendInParts(t *testing.T) {
 	socket := nodetest.Start(t)
 	call := openBatch(t, socket)

@@ -28,7 +28,7 @@ type form struct {
 	unless  string
 }
 
-// forms and names are those of the table.
+// forms and names are parsed from the table.
 var forms, names = parseTable()
 
 func parseTable() (forms []form, names map[string]string) {

@@ -16,7 +16,7 @@ func newTask(text string, first bool) *task {
 	return &task{job: speech.Job{Text: text, First: first}, taken: make(chan error, 1)}
 }
 
-// arrive adds a task to a queue, behind those that wait already.
+// arrive adds a task to a queue, after those that are already waiting.
 func arrive(ctx context.Context, q *queue, t *task) {
 	go func() { _ = q.pass(ctx, nil, t) }()
 	synctest.Wait()
