@@ -11,6 +11,8 @@ import (
 	"github.com/google/uuid"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/recital-tts/recital/internal/events/protocol"
 )
 
 const (
@@ -195,9 +197,9 @@ func (r *request) addMessage(message []byte) error {
 func (r *request) add(event *proposedMessage) error {
 	switch {
 	case event.kind == nil:
-		return missingMetadata(metadataType)
+		return missingMetadata(protocol.MetadataType)
 	case event.contentType == nil:
-		return missingMetadata(metadataContentType)
+		return missingMetadata(protocol.MetadataContentType)
 	case len(event.kind) == 0:
 		return invalidArgument("the event has no type")
 	case string(event.kind) == kindLink:
@@ -205,10 +207,10 @@ func (r *request) add(event *proposedMessage) error {
 	case len(r.events) == maxAppendEvents:
 		return invalidArgument("the append has too many events")
 	}
-	id, err := event.id.uuid()
+	id, err := event.id.UUID()
 	switch {
 	case err != nil:
-		return err
+		return invalidArgument(err.Error())
 	case id == uuid.Nil:
 		return invalidArgument("the event's id is the nil UUID")
 	}
@@ -216,9 +218,9 @@ func (r *request) add(event *proposedMessage) error {
 	if r.bytes > maxAppendBytes {
 		return appendTooLarge()
 	}
-	contentType := contentTypeBinary
-	if string(event.contentType) == contentTypeJSON {
-		contentType = contentTypeJSON
+	contentType := protocol.ContentTypeBinary
+	if string(event.contentType) == protocol.ContentTypeJSON {
+		contentType = protocol.ContentTypeJSON
 	}
 	r.ids = append(r.ids, id)
 	r.events = append(r.events, propose(r.stream, id, string(event.kind), contentType, event.custom, event.data))

@@ -15,6 +15,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/protoadapt"
 	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/recital-tts/recital/internal/events/protocol"
 )
 
 // maxUnfinished is the maximum number of incomplete appends of a call. It limits memory.
@@ -139,7 +141,7 @@ func (b *batchCall) run(correlation string, r *request, refused error) {
 	} else {
 		response.Result = &streams.BatchAppendResp_Success_{Success: success}
 	}
-	message := protowire.AppendTag(nil, fieldBatchCorrelation, protowire.BytesType)
+	message := protowire.AppendTag(nil, protocol.FieldBatchCorrelation, protowire.BytesType)
 	message = protowire.AppendString(message, correlation)
 	message, err = proto.MarshalOptions{}.MarshalAppend(message, response)
 	if err != nil {

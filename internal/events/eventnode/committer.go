@@ -11,6 +11,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/google/uuid"
+
+	"github.com/recital-tts/recital/internal/events/protocol"
 )
 
 const (
@@ -117,7 +119,7 @@ func (c *committer) gather(first *request) []*request {
 func (c *committer) commit(group []*request) error {
 	batch := c.store.db.NewBatch()
 	defer func() { _ = batch.Close() }()
-	created := ticks(time.Now())
+	created := protocol.Ticks(time.Now())
 	hasRoom := c.store.disk.hasRoom()
 	outcomes := make([]outcome, len(group))
 	for i, r := range group {
@@ -237,12 +239,12 @@ func (c *committer) recreate(batch *pebble.Batch, stream string, revision int64,
 
 // describe returns an event that sets the metadata of a stream.
 func describe(stream string, data []byte) proposed {
-	return propose(metadataStream(stream), uuid.New(), kindMetadata, contentTypeJSON, nil, data)
+	return propose(metadataStream(stream), uuid.New(), kindMetadata, protocol.ContentTypeJSON, nil, data)
 }
 
 // tombstone returns the event that permanently ends a stream.
 func tombstone(stream string) proposed {
-	return propose(stream, uuid.New(), kindTombstone, contentTypeBinary, nil, nil)
+	return propose(stream, uuid.New(), kindTombstone, protocol.ContentTypeBinary, nil, nil)
 }
 
 // write adds events to the batch. The first gets the given revision.

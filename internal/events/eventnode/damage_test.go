@@ -18,6 +18,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/recital-tts/recital/internal/events/protocol"
 )
 
 // written is a store as after a crash, with its acknowledged appends.
@@ -78,7 +80,7 @@ func (w *written) append(t fataler, c *committer, sizes []int) {
 	for i, size := range sizes {
 		id := uuid.NewSHA1(uuid.Nil, fmt.Append(nil, len(w.ids)+i)) // the same in each run: its encoding varies in length
 		r.ids = append(r.ids, id)
-		r.events = append(r.events, propose(stream, id, "kind", contentTypeBinary, nil, make([]byte, size)))
+		r.events = append(r.events, propose(stream, id, "kind", protocol.ContentTypeBinary, nil, make([]byte, size)))
 	}
 	require.NoError(t, c.commit([]*request{r}))
 	answer := <-r.answer

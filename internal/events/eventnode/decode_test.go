@@ -9,6 +9,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/recital-tts/recital/internal/events/protocol"
 )
 
 // Any input is decoded as the protobuf library decodes it, and refused when the library refuses it.
@@ -23,7 +25,8 @@ func FuzzDecodeAppend(f *testing.F) {
 			StreamIdentifier:       &shared.StreamIdentifier{StreamName: []byte("stream")},
 			ExpectedStreamRevision: &streams.AppendReq_Options_Revision{Revision: 3},
 		}}},
-		seedEvent(structured, []byte("custom"), []byte("data"), "type", "t", "content-type", contentTypeJSON, "other", ""),
+		seedEvent(structured, []byte("custom"), []byte("data"), "type", "t", "content-type", protocol.ContentTypeJSON,
+			"other", ""),
 		seedEvent(text, nil, nil, "type", ""),
 		seedEvent(nil, nil, nil),
 	} {
@@ -65,12 +68,12 @@ func requireEvent(t *testing.T, want *streams.AppendReq_ProposedMessage, got *pr
 	t.Helper()
 	require.Equal(t, string(want.GetData()), string(got.data))
 	require.Equal(t, string(want.GetCustomMetadata()), string(got.custom))
-	for property, value := range map[string][]byte{metadataType: got.kind, metadataContentType: got.contentType} {
+	for property, value := range map[string][]byte{"type": got.kind, "content-type": got.contentType} {
 		wanted, found := want.GetMetadata()[property]
 		require.Equal(t, found, value != nil)
 		require.Equal(t, wanted, string(value))
 	}
-	id, err := got.id.uuid()
+	id, err := got.id.UUID()
 	switch wanted := want.GetId().GetValue().(type) {
 	case *shared.UUID_Structured_:
 		require.NoError(t, err)
@@ -90,7 +93,7 @@ func requireEvent(t *testing.T, want *streams.AppendReq_ProposedMessage, got *pr
 // The same for messages of BatchAppend.
 func FuzzDecodeBatchAppend(f *testing.F) {
 	id := &shared.UUID{Value: &shared.UUID_String_{String_: uuid.NewString()}}
-	event := seedEvent(id, []byte("custom"), []byte("data"), "type", "t", "content-type", contentTypeJSON)
+	event := seedEvent(id, []byte("custom"), []byte("data"), "type", "t", "content-type", protocol.ContentTypeJSON)
 	proposed := event.GetProposedMessage()
 	for _, request := range []*streams.BatchAppendReq{
 		{},

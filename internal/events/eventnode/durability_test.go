@@ -13,6 +13,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"github.com/recital-tts/recital/internal/events/protocol"
 )
 
 // An append is acknowledged after its fsync: a power cut directly afterwards loses nothing, on a file system that
@@ -27,7 +29,7 @@ func TestAcknowledgedIsSynced(t *testing.T) {
 		for range 1 + i%3 {
 			id := uuid.New()
 			r.ids = append(r.ids, id)
-			r.events = append(r.events, propose(stream, id, "kind", contentTypeJSON, nil, []byte("{}")))
+			r.events = append(r.events, propose(stream, id, "kind", protocol.ContentTypeJSON, nil, []byte("{}")))
 		}
 		require.NoError(t, c.commit([]*request{r}))
 		answer := <-r.answer

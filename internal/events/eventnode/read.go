@@ -9,6 +9,8 @@ import (
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"github.com/google/uuid"
 	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"github.com/recital-tts/recital/internal/events/protocol"
 )
 
 // streamsService serves event_store.client.streams.Streams. Undefined methods return Unimplemented.
@@ -328,7 +330,8 @@ func (v *view) add(stream string, event *placed) {
 		p.data = event.metadata()
 	}
 	known := knownEvent{
-		id: event.id, stream: stream, revision: event.revision, position: event.position, created: timeOf(event.created),
+		id: event.id, stream: stream, revision: event.revision, position: event.position,
+		created: protocol.TimeOf(event.created),
 	}
 	p.events = append(p.events, known)
 	if !v.ids.Contains(event.id) {

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
+
+	"github.com/recital-tts/recital/internal/events/protocol"
 )
 
 // A stored frame is the message that the protobuf library would encode, and the header locates its fields.
@@ -25,14 +27,14 @@ func TestRecord(t *testing.T) {
 		position := rapid.Uint64Min(1).Draw(t, "position")
 		created := rapid.Int64Range(0, 90_000_000_000_000_000).Draw(t, "created") // up to the year 2255
 
-		event := place(propose(stream, id, kind, contentTypeJSON, custom, data), revision, position, created)
+		event := place(propose(stream, id, kind, protocol.ContentTypeJSON, custom, data), revision, position, created)
 		r := record(make([]byte, event.size()))
 		event.encode(r)
 
 		require.NoError(t, r.check())
 		require.Equal(t, id, r.id())
 		require.Equal(t, revision, r.revision())
-		require.Equal(t, created, ticks(r.created()))
+		require.Equal(t, created, protocol.Ticks(r.created()))
 		require.Equal(t, stream, string(r.stream()))
 		require.Equal(t, kind, string(r.kind()))
 		require.Equal(t, string(data), string(r.data()))
@@ -73,13 +75,13 @@ func message(
 // created is in units of 100 ns since the Unix epoch.
 func TestTicks(t *testing.T) {
 	at := time.Date(2026, 11, 21, 1, 2, 3, 400, time.UTC)
-	require.Equal(t, at, timeOf(ticks(at)))
-	require.Equal(t, int64(10_000_000), ticks(time.Unix(1, 0)))
+	require.Equal(t, at, protocol.TimeOf(protocol.Ticks(at)))
+	require.Equal(t, int64(10_000_000), protocol.Ticks(time.Unix(1, 0)))
 }
 
 // Damaged records cause an error and never a panic.
 func FuzzRecordCheck(f *testing.F) {
-	event := place(propose("s", uuid.New(), "t", contentTypeJSON, []byte("m"), []byte("d")), 1, 2, 3)
+	event := place(propose("s", uuid.New(), "t", protocol.ContentTypeJSON, []byte("m"), []byte("d")), 1, 2, 3)
 	good := make([]byte, event.size())
 	event.encode(good)
 	f.Add(good)

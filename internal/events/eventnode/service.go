@@ -18,6 +18,8 @@ import (
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"github.com/recital-tts/recital/internal/events/protocol"
 )
 
 // serverVersion is the version of EventStoreDB that the node emulates. Clients expect three integers.
@@ -187,7 +189,7 @@ func missingMetadata(property string) error {
 	return &failure{
 		status: status.Newf(codes.InvalidArgument, "Required Metadata Property '%s' is missing", property),
 		trailers: metadata.Pairs(trailerException, "missing-required-metadata-property",
-			trailerRequired, metadataType+","+metadataContentType),
+			trailerRequired, protocol.MetadataType+","+protocol.MetadataContentType),
 	}
 }
 

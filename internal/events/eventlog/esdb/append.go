@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
-
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
@@ -32,10 +30,7 @@ func (c *Client) append(
 	ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed,
 ) (eventlog.Appended, error) {
 	result, tries, err := repeat(ctx, c, writes, func(ctx context.Context, conn *connection) (eventlog.Appended, error) {
-		if conn.batch == nil {
-			return conn.append(ctx, stream, expected, events)
-		}
-		return conn.batch.append(ctx, stream, expected, events)
+		return conn.append(ctx, stream, expected, events)
 	})
 	switch {
 	case err == nil:
@@ -51,21 +46,6 @@ func (c *Client) append(
 	default:
 		return eventlog.Appended{}, fmt.Errorf("appending to stream %s: %w", stream, explained(err))
 	}
-}
-
-// append makes a call of the library for the append.
-func (c *connection) append(
-	ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed,
-) (eventlog.Appended, error) {
-	options := es.AppendToStreamOptions{ExpectedRevision: expectedRevision(expected)}
-	result, err := c.client.AppendToStream(ctx, stream, options, eventData(events)...)
-	if err != nil {
-		return eventlog.Appended{}, err
-	}
-	return eventlog.Appended{
-		Revision: eventlog.Revision(result.NextExpectedVersion),
-		Position: eventlog.Position{Commit: result.CommitPosition, Prepare: result.PreparePosition},
-	}, nil
 }
 
 // landed checks whether a repeated append conflicts with its own earlier attempt, whose response was lost. If so, it
@@ -101,36 +81,4 @@ func (c *Client) tooLarge(events []eventlog.Proposed) bool {
 		size += len(e.Data) + len(e.Metadata) + 2*len(e.Type)
 	}
 	return size > c.conf.MaxAppendBytes
-}
-
-func expectedRevision(expected eventlog.Revision) es.ExpectedRevision {
-	if expected == eventlog.NoStream {
-		return es.NoStream{}
-	}
-	return es.Revision(uint64(expected))
-}
-
-func contentType(e eventlog.Proposed) string {
-	if e.Binary {
-		return binaryContent
-	}
-	return jsonContent
-}
-
-func eventData(events []eventlog.Proposed) []es.EventData {
-	data := make([]es.EventData, len(events))
-	for i, e := range events {
-		content := es.ContentTypeJson
-		if e.Binary {
-			content = es.ContentTypeBinary
-		}
-		data[i] = es.EventData{
-			EventID:     e.ID,
-			EventType:   e.Type,
-			ContentType: content,
-			Data:        e.Data,
-			Metadata:    e.Metadata,
-		}
-	}
-	return data
 }

@@ -2,80 +2,109 @@ package esdb
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"sync"
 
-	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"github.com/google/uuid"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/types/known/emptypb"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/recital-tts/recital/internal/events/eventlog"
+	"github.com/recital-tts/recital/internal/events/protocol"
 )
 
-// batch sends all appends of a connection on one call of BatchAppend, which the library does not use. Its own way, a
-// call for each append, takes three times the processor time.
+// batch sends all appends of a connection on one call of BatchAppend. A call for each append takes three times the
+// processor time.
 type batch struct {
-	conn *grpc.ClientConn
-	call streams.Streams_BatchAppendClient
-
-	sending sync.Mutex // a call has one sender at a time
+	call     streams.Streams_BatchAppendClient
+	outgoing chan outgoing // to the call's one sender
+	done     chan struct{} // closed when the call has ended
 
 	mu      sync.Mutex
-	last    int64                                   // correlation id of the last append
-	waiting map[int64]chan *streams.BatchAppendResp // by correlation id
-	ended   error                                   // why the call has ended
+	last    int64                 // correlation id of the last append
+	waiting map[int64]chan answer // by correlation id
+	ended   error                 // why the call has ended
+}
+
+// outgoing is the only message of an append.
+type outgoing struct {
+	id      int64
+	message encoded
+}
+
+// answer is the response to an append, or the reason why there is none.
+type answer struct {
+	response *streams.BatchAppendResp
+	err      error
 }
 
 // openBatch opens the call, which lasts until ctx ends.
-func openBatch(ctx context.Context, address string) (*batch, error) {
-	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+func openBatch(ctx context.Context, node *grpc.ClientConn) (*batch, error) {
+	call, err := streams.NewStreamsClient(node).BatchAppend(ctx)
 	if err != nil {
 		return nil, err
 	}
-	call, err := streams.NewStreamsClient(conn).BatchAppend(ctx)
-	if err != nil {
-		return nil, errors.Join(err, conn.Close())
-	}
-	return &batch{conn: conn, call: call, waiting: map[int64]chan *streams.BatchAppendResp{}}, nil
+	return &batch{
+		call: call, outgoing: make(chan outgoing), done: make(chan struct{}), waiting: map[int64]chan answer{},
+	}, nil
 }
 
-// receive passes responses to their appends until the call ends.
-func (b *batch) receive() {
+// run passes appends to the call and responses to their appends until the call ends. Then it fails the waiting appends
+// and all later ones. Their outcome is unknown.
+func (b *batch) run() {
+	var sending sync.WaitGroup
+	sending.Go(b.send)
+	err := b.receive()
+	b.mu.Lock()
+	b.ended = broken(err)
+	for _, waiting := range b.waiting {
+		waiting <- answer{err: b.ended}
+	}
+	b.waiting = nil
+	b.mu.Unlock()
+	close(b.done)
+	sending.Wait()
+}
+
+func (b *batch) send() {
+	for {
+		select {
+		case o := <-b.outgoing:
+			if err := b.call.SendMsg(o.message); err != nil { // EOF means that the call has ended
+				b.settle(o.id, answer{err: fmt.Errorf("%w: %w", errUnsent, broken(err))})
+				return
+			}
+		case <-b.done:
+			return
+		}
+	}
+}
+
+func (b *batch) receive() error {
 	for {
 		response, err := b.call.Recv()
 		if err != nil {
-			b.end(err)
-			return
+			return err
 		}
-		id := response.GetCorrelationId().GetStructured().GetLeastSignificantBits()
-		b.mu.Lock()
-		answer := b.waiting[id]
-		delete(b.waiting, id)
-		b.mu.Unlock()
-		if answer != nil {
-			answer <- response
-		}
+		b.settle(response.GetCorrelationId().GetStructured().GetLeastSignificantBits(), answer{response: response})
 	}
 }
 
-// end fails the waiting appends and all later ones. Their outcome is unknown.
-func (b *batch) end(err error) {
-	_ = b.conn.Close()
+// settle answers an append, unless it has given up.
+func (b *batch) settle(id int64, a answer) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.ended = broken(err)
-	for _, answer := range b.waiting {
-		close(answer)
+	if waiting := b.waiting[id]; waiting != nil {
+		delete(b.waiting, id)
+		waiting <- a
 	}
-	b.waiting = nil
 }
 
 // broken returns the error of a call that has ended.
@@ -89,37 +118,38 @@ func broken(err error) error {
 func (b *batch) append(
 	ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed,
 ) (eventlog.Appended, error) {
-	id, answer, err := b.begin()
+	id, answered, err := b.begin()
 	if err != nil {
 		return eventlog.Appended{}, err
 	}
-	b.sending.Lock()
-	err = b.call.Send(batched(id, stream, expected, events))
-	b.sending.Unlock()
-	if err != nil { // EOF means that the call has ended
+	select {
+	case b.outgoing <- outgoing{id, encodeAppend(id, stream, expected, events)}:
+	case <-b.done:
+		return eventlog.Appended{}, fmt.Errorf("%w: %w", errUnsent, b.ended)
+	case <-ctx.Done():
 		b.forget(id)
-		return eventlog.Appended{}, fmt.Errorf("%w: %w", errUnsent, broken(err))
+		return eventlog.Appended{}, fmt.Errorf("%w: %w", errUnsent, status.FromContextError(ctx.Err()).Err())
 	}
 	select {
-	case response, ok := <-answer:
-		if !ok {
-			return eventlog.Appended{}, b.ended
+	case a := <-answered:
+		if a.err != nil {
+			return eventlog.Appended{}, a.err
 		}
-		return appended(stream, expected, response)
+		return appended(stream, expected, a.response)
 	case <-ctx.Done():
 		b.forget(id)
 		return eventlog.Appended{}, status.FromContextError(ctx.Err()).Err()
 	}
 }
 
-func (b *batch) begin() (id int64, answer <-chan *streams.BatchAppendResp, err error) {
+func (b *batch) begin() (id int64, answered <-chan answer, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.ended != nil {
 		return 0, nil, fmt.Errorf("%w: %w", errUnsent, b.ended)
 	}
 	b.last++
-	c := make(chan *streams.BatchAppendResp, 1)
+	c := make(chan answer, 1)
 	b.waiting[b.last] = c
 	return b.last, c, nil
 }
@@ -130,38 +160,48 @@ func (b *batch) forget(id int64) {
 	delete(b.waiting, id)
 }
 
-// batched returns the only message of an append.
-func batched(id int64, stream string, expected eventlog.Revision, events []eventlog.Proposed) *streams.BatchAppendReq {
-	options := &streams.BatchAppendReq_Options{
-		StreamIdentifier:       &shared.StreamIdentifier{StreamName: []byte(stream)},
-		ExpectedStreamPosition: &streams.BatchAppendReq_Options_StreamPosition{StreamPosition: uint64(expected)},
+// encodeAppend returns the only BatchAppendReq of an append.
+func encodeAppend(id int64, stream string, expected eventlog.Revision, events []eventlog.Proposed) encoded {
+	size := 2*appendOverhead + len(stream)
+	for _, event := range events {
+		size += appendOverhead + len(event.Type) + len(event.Metadata) + len(event.Data)
 	}
+	var correlation uuid.UUID
+	binary.BigEndian.PutUint64(correlation[8:], uint64(id))
+	m := protocol.AppendUUID(make([]byte, 0, size), protocol.FieldBatchCorrelation, correlation)
+
+	options := protocol.AppendStream(make([]byte, 0, appendOverhead+len(stream)), protocol.FieldOptionsStream, stream)
 	if expected == eventlog.NoStream {
-		options.ExpectedStreamPosition = &streams.BatchAppendReq_Options_NoStream{NoStream: &emptypb.Empty{}}
+		options = protowire.AppendTag(options, protocol.FieldOptionsNoStream, protowire.BytesType)
+		options = protowire.AppendBytes(options, nil)
+	} else {
+		options = protowire.AppendTag(options, protocol.FieldOptionsRevision, protowire.VarintType)
+		options = protowire.AppendVarint(options, uint64(expected))
 	}
-	messages := make([]*streams.BatchAppendReq_ProposedMessage, len(events))
-	for i, event := range events {
-		messages[i] = &streams.BatchAppendReq_ProposedMessage{
-			Id:             structuredID(event.ID),
-			Metadata:       map[string]string{"type": event.Type, "content-type": contentType(event)},
-			CustomMetadata: event.Metadata,
-			Data:           event.Data,
-		}
+	m = protocol.AppendBytesField(m, protocol.FieldBatchOptions, options)
+
+	var proposed []byte
+	for _, event := range events {
+		proposed = protocol.AppendUUID(proposed[:0], protocol.FieldProposedID, event.ID)
+		proposed = protocol.AppendProperty(proposed, protocol.FieldProposedMetadata, protocol.MetadataType, event.Type)
+		proposed = protocol.AppendProperty(proposed, protocol.FieldProposedMetadata, protocol.MetadataContentType,
+			contentType(event))
+		proposed = protocol.AppendBytesField(proposed, protocol.FieldProposedCustom, event.Metadata)
+		proposed = protocol.AppendBytesField(proposed, protocol.FieldProposedData, event.Data)
+		m = protocol.AppendBytesField(m, protocol.FieldBatchEvent, proposed)
 	}
-	return &streams.BatchAppendReq{
-		CorrelationId: correlationID(id), Options: options, ProposedMessages: messages, IsFinal: true,
-	}
+	m = protowire.AppendTag(m, protocol.FieldBatchFinal, protowire.VarintType)
+	return protowire.AppendVarint(m, protowire.EncodeBool(true))
 }
 
-func correlationID(id int64) *shared.UUID {
-	return &shared.UUID{Value: &shared.UUID_Structured_{Structured: &shared.UUID_Structured{LeastSignificantBits: id}}}
-}
+// appendOverhead is the maximum size of an event's or the options' fields without their values.
+const appendOverhead = 128
 
-func structuredID(id uuid.UUID) *shared.UUID {
-	most, least := es.UUIDAsInt64(id)
-	return &shared.UUID{Value: &shared.UUID_Structured_{Structured: &shared.UUID_Structured{
-		MostSignificantBits: most, LeastSignificantBits: least,
-	}}}
+func contentType(e eventlog.Proposed) string {
+	if e.Binary {
+		return protocol.ContentTypeBinary
+	}
+	return protocol.ContentTypeJSON
 }
 
 // appended returns the result of an append, or the event store's refusal.

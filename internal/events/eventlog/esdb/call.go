@@ -115,8 +115,8 @@ type attempt struct {
 // connection continue.
 func (c *Client) ordinary() attempt { return attempt{c.conf.AttemptTimeout, (*connection).retire} }
 
-// call runs an operation once, limited by ctx and the attempt's timeout. The operation runs in a goroutine of its own,
-// because parts of the library ignore contexts. The goroutine occupies a slot until it ends.
+// call runs an operation once, limited by ctx and the attempt's timeout. The operation occupies a slot until it ends. One
+// of the library has a goroutine of its own, because parts of the library ignore contexts.
 func call[T any](ctx context.Context, c *Client, a attempt, op operation[T]) (T, error) {
 	var none T
 	ctx, cancel := context.WithTimeoutCause(ctx, a.timeout, errNoAnswer)
@@ -132,7 +132,11 @@ func call[T any](ctx context.Context, c *Client, a attempt, op operation[T]) (T,
 		err    error
 	}
 	answers := make(chan answer, 1)
-	running := c.supervisor.spawn(func() {
+	run := c.supervisor.spawn
+	if c.conf.Socket != "" {
+		run = c.supervisor.during
+	}
+	running := run(func() {
 		defer func() { <-c.slots }()
 		result, err := onConnection(ctx, c, a, op)
 		answers <- answer{result, err}

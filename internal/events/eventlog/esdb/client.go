@@ -1,13 +1,14 @@
-// Package esdb implements the event log with EventStoreDB, KurrentDB or the embedded node, using EventStoreDB's own
-// client library. That library closes itself permanently when the node is briefly unavailable, blocks callers
+// Package esdb implements the event log with EventStoreDB or KurrentDB, using EventStoreDB's own client library, or
+// with the embedded node. The library closes itself permanently when the server is briefly unavailable, blocks callers
 // regardless of their contexts and never resumes a subscription. This package shields callers from these defects:
 //
-//   - connection: one client of the library, retired after its first failure
+//   - connection: a server or the node on one connection, which is retired after its first failure
 //   - supervisor: dials a connection on demand
 //   - call: limits a call by its context, repeats it, and refuses calls during a long outage
 //   - outage: detects an outage, with small periodic reads, and measures its duration
 //   - append, read, subscribe: the operations of eventlog.Log
-//   - batch: appends to the embedded node, all on one call
+//   - library: these operations on a server
+//   - node, batch: the same on the embedded node, without the library, all appends on one call
 package esdb
 
 import (

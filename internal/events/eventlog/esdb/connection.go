@@ -9,23 +9,27 @@ import (
 	"time"
 
 	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
-// connection is a client of the library on one gRPC connection. The library (v4.2.0) has defects in everything that it
-// does after a failure. It discovers the node again without closing the failed connection. If that discovery fails, it
-// becomes unusable, and callers that are waiting for it never return. Close makes callers panic that are about to
-// report a failure. A connection therefore never reaches a second discovery: a call that finds it unavailable leaves
-// the library before reporting the failure there. Then the connection is retired, and closed when its last call has
-// ended.
+// store is the event store on one connection.
+type store interface {
+	append(ctx context.Context, stream string, expected eventlog.Revision, events []eventlog.Proposed) (
+		eventlog.Appended, error)
+	// read returns at most size events. A stream that does not exist has none.
+	read(ctx context.Context, from place, size int) (page, error)
+	// subscribe returns a function that receives the next message after a position (exclusive), until ctx ends.
+	subscribe(ctx context.Context, after eventlog.Position) (next func() (received, error), err error)
+	// close ends all calls. Closing again has no effect.
+	close()
+}
+
+// connection is a store with its calls. It is retired after its first failure, and closed when its last call has ended.
 type connection struct {
-	client     *es.Client
-	batch      *batch // of the embedded node; nil for servers
-	redirected func(leader string)
-	grace      time.Duration // time for the calls of a retired connection to end
+	store
+	watch func()        // returns when the connection has failed; nil: calls detect it
+	grace time.Duration // time for the calls of a retired connection to end
 
 	retired context.Context // ends when the connection is retired
 	end     context.CancelFunc
@@ -38,32 +42,34 @@ type connection struct {
 	late   *time.Timer // closes a retired connection that still has calls
 }
 
-// dial returns a connection to the discovered node. It takes at most the library's gossip timeout per request to each
-// candidate.
+// dial returns a connection to the embedded node, or to a server that the library discovers. It takes at most the
+// library's gossip timeout per request to each candidate.
 func dial(
 	conf es.Configuration, grace time.Duration, redirected func(leader string), logger *slog.Logger,
 ) (*connection, error) {
-	c := &connection{grace: grace, redirected: redirected}
+	c := &connection{grace: grace}
 	c.retired, c.end = context.WithCancel(context.Background())
 	c.dead, c.kill = context.WithCancel(context.Background())
-	conf.Logger = c.logTo(logger)
-	client, err := es.NewClient(&conf)
-	if err != nil {
-		return nil, err
-	}
-	c.client = client
-	if _, err := client.GetServerVersion(); err != nil {
-		return nil, err // the library has already released this client's resources
-	}
-	if !strings.HasPrefix(conf.Address, unixScheme) {
+	if strings.HasPrefix(conf.Address, unixScheme) {
+		opening := time.AfterFunc(time.Duration(conf.GossipTimeout)*time.Second, c.kill)
+		defer opening.Stop()
+		n, err := openNode(c.dead, conf.Address)
+		if err != nil {
+			c.kill()
+			return nil, err
+		}
+		c.store, c.watch = n, n.batch.run
 		return c, nil
 	}
-	opening := time.AfterFunc(time.Duration(conf.GossipTimeout)*time.Second, c.kill)
-	defer opening.Stop()
-	if c.batch, err = openBatch(c.dead, conf.Address); err != nil {
-		c.close()
+	l, err := openLibrary(conf, logger, func(leader string) {
+		redirected(leader)
+		c.retire()
+	})
+	if err != nil {
+		c.kill()
 		return nil, err
 	}
+	c.store = l
 	return c, nil
 }
 
@@ -115,7 +121,7 @@ func (c *connection) abandon() {
 }
 
 func (c *connection) close() {
-	_ = c.client.Close() // always nil, and closing again has no effect
+	c.store.close()
 	c.kill()
 }
 
@@ -126,51 +132,6 @@ func (c *connection) blame() bool {
 	first := !c.blamed
 	c.blamed = true
 	return first
-}
-
-// The formats of messages that the library logs before it acts.
-const (
-	// on the caller's goroutine, before the library's connection goroutine discovers a node again
-	failureReport  = "unexpected exception: %v"
-	redirectReport = "Connecting to leader node %s ..." // on the library's connection goroutine
-)
-
-// unreported is the panic value that takes a call out of the library. It is handled by recovering.
-type unreported struct{ err error }
-
-// logTo returns a function that forwards the library's log, and intercepts the messages before which the library must
-// be stopped.
-func (c *connection) logTo(logger *slog.Logger) es.LoggingFunc {
-	return func(level es.LogLevel, format string, args ...any) {
-		logger.Debug("event store client", "level", level, "message", fmt.Sprintf(format, withoutTexts(args)...))
-		if len(args) != 1 {
-			return
-		}
-		switch arg := args[0].(type) {
-		case error:
-			if format == failureReport && status.Code(arg) == codes.Unavailable {
-				panic(unreported{arg})
-			}
-		case string:
-			// Calls that are waiting in the library follow it to the leader. All other calls get there with a new connection.
-			if format == redirectReport {
-				c.redirected(arg)
-				c.retire()
-			}
-		}
-	}
-}
-
-// withoutTexts replaces errors by their codes, because error texts may quote requests.
-func withoutTexts(args []any) []any {
-	safe := make([]any, len(args))
-	for i, arg := range args {
-		safe[i] = arg
-		if err, ok := arg.(error); ok {
-			safe[i] = status.Code(err)
-		}
-	}
-	return safe
 }
 
 // outage measures how long the event store has not responded.
@@ -219,7 +180,7 @@ func (c *Client) beat() {
 		case <-ticker.C:
 			// The breaker and the outage record the result.
 			abandoning := attempt{c.conf.BeatTimeout, (*connection).abandon}
-			_, _ = try(c.closing, c, reads, &tries{}, abandoning, readBackwards(es.End{}, 1))
+			_, _ = try(c.closing, c, reads, &tries{}, abandoning, readPage(place{backwards: true, end: true}, 1))
 		}
 	}
 }

@@ -53,8 +53,8 @@ func (m *messages) argsOf(format string) []any {
 	return m.args[format]
 }
 
-// library returns a client of the library itself.
-func library(t *testing.T, address string, log *messages) *es.Client {
+// newLibrary returns a client of the library itself.
+func newLibrary(t *testing.T, address string, log *messages) *es.Client {
 	t.Helper()
 	conf, err := es.ParseConnectionString("esdb://" + address + "?tls=false&maxDiscoverAttempts=1")
 	require.NoError(t, err)
@@ -81,7 +81,7 @@ func TestTheTextsOfTheLibraryThatSteerTheSupervisor(t *testing.T) {
 			return status.Error(codes.Unavailable, "Server Is Not Ready")
 		})
 		var log messages
-		client := library(t, address, &log)
+		client := newLibrary(t, address, &log)
 		events, err := client.ReadStream(t.Context(), "s", es.ReadStreamOptions{}, 1)
 		if err == nil {
 			_, err = events.Recv()
@@ -107,7 +107,7 @@ func TestTheTextsOfTheLibraryThatSteerTheSupervisor(t *testing.T) {
 			return status.Error(codes.NotFound, "Leader info available")
 		})
 		var log messages
-		client := library(t, address, &log)
+		client := newLibrary(t, address, &log)
 		events, err := client.ReadStream(t.Context(), "s", es.ReadStreamOptions{}, 1)
 		if err == nil {
 			_, err = events.Recv()

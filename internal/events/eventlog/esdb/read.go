@@ -8,8 +8,6 @@ import (
 	"iter"
 	"strings"
 
-	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
-
 	"github.com/recital-tts/recital/internal/events/eventlog"
 )
 
@@ -27,46 +25,39 @@ type page struct {
 	last   bool // there are no further pages
 }
 
+// place is where a page begins, and its direction.
+type place struct {
+	stream    string // "" means the log, which is only read backwards
+	backwards bool
+	end       bool              // from the end, otherwise from one of these
+	revision  uint64            // in a stream, inclusive
+	position  eventlog.Position // in the log, exclusive
+}
+
 // ReadStream implements eventlog.Log.
 func (c *Client) ReadStream(ctx context.Context, stream string, from uint64) iter.Seq2[eventlog.Recorded, error] {
-	return c.pages(ctx, stream, func(previous *eventlog.Recorded) (es.ReadStreamOptions, bool) {
-		options := es.ReadStreamOptions{Direction: es.Forwards, From: es.Revision(from)}
-		if previous != nil {
-			options.From = es.Revision(previous.Revision + 1)
-		}
-		return options, true
+	return c.pages(ctx, place{stream: stream, revision: from}, func(last uint64) (next uint64, more bool) {
+		return last + 1, true
 	})
 }
 
 // ReadStreamBackwards implements eventlog.Log.
 func (c *Client) ReadStreamBackwards(ctx context.Context, stream string) iter.Seq2[eventlog.Recorded, error] {
-	return c.pages(ctx, stream, func(previous *eventlog.Recorded) (es.ReadStreamOptions, bool) {
-		options := es.ReadStreamOptions{Direction: es.Backwards, From: es.End{}}
-		switch {
-		case previous == nil:
-		case previous.Revision == 0:
-			return options, false
-		default:
-			options.From = es.Revision(previous.Revision - 1)
-		}
-		return options, true
+	return c.pages(ctx, place{stream: stream, backwards: true, end: true}, func(last uint64) (next uint64, more bool) {
+		return last - 1, last > 0
 	})
 }
 
-// pages yields a stream's events. next returns the options of the page after an event, or false if there is none.
+// pages yields a stream's events. after returns the revision that follows the last one of a page.
 func (c *Client) pages(
-	ctx context.Context, stream string, next func(previous *eventlog.Recorded) (es.ReadStreamOptions, bool),
+	ctx context.Context, from place, after func(last uint64) (next uint64, more bool),
 ) iter.Seq2[eventlog.Recorded, error] {
 	return func(yield func(eventlog.Recorded, error) bool) {
-		var previous *eventlog.Recorded
+		at := from
 		for size := firstPage; ; size = min(size*4, largestPage) {
-			options, more := next(previous)
-			if !more {
-				return
-			}
-			p, err := c.streamPage(ctx, stream, options, size)
+			p, _, err := repeat(ctx, c, reads, readPage(at, size))
 			if err != nil {
-				yield(eventlog.Recorded{}, fmt.Errorf("reading stream %s: %w", stream, err))
+				yield(eventlog.Recorded{}, fmt.Errorf("reading stream %s: %w", from.stream, explained(err)))
 				return
 			}
 			for _, event := range p.events {
@@ -77,31 +68,29 @@ func (c *Client) pages(
 			if p.last {
 				return
 			}
-			previous = &p.events[len(p.events)-1]
+			more := false
+			if at.revision, more = after(p.events[len(p.events)-1].Revision); !more {
+				return
+			}
+			at.end = false
 		}
 	}
 }
 
-func (c *Client) streamPage(ctx context.Context, stream string, options es.ReadStreamOptions, size int) (page, error) {
-	p, _, err := repeat(ctx, c, reads, func(ctx context.Context, conn *connection) (page, error) {
-		events, err := conn.client.ReadStream(ctx, stream, options, uint64(size))
-		if err != nil {
-			return page{}, err
-		}
-		return collect(events, size)
-	})
-	if hasCode(err, es.ErrorCodeResourceNotFound) {
-		return page{last: true}, nil
-	}
-	return p, explained(err)
+// readPage returns the operation that reads a page.
+func readPage(from place, size int) operation[page] {
+	return func(ctx context.Context, conn *connection) (page, error) { return conn.read(ctx, from, size) }
 }
 
 // Head implements eventlog.Log. It is called often, and the last event is hardly ever a system event, so it reads one
 // event first.
 func (c *Client) Head(ctx context.Context) (eventlog.Position, error) {
-	var from es.AllPosition = es.End{}
+	from := place{backwards: true, end: true}
 	for size := 1; ; size = min(size*firstPage, largestPage) {
-		p, err := c.allPageBackwards(ctx, from, size)
+		p, _, err := repeat(ctx, c, reads, readPage(from, size))
+		if err != nil && isRefusal(err) {
+			err = refusedAll(err)
+		}
 		if err != nil {
 			return eventlog.Position{}, fmt.Errorf("reading the head of the log: %w", err)
 		}
@@ -113,36 +102,15 @@ func (c *Client) Head(ctx context.Context) (eventlog.Position, error) {
 		if p.last {
 			return eventlog.Start(), nil
 		}
-		last := p.events[len(p.events)-1].Position
-		from = es.Position{Commit: last.Commit, Prepare: last.Prepare} // a position is exclusive when reading backwards
+		from = place{backwards: true, position: p.events[len(p.events)-1].Position}
 	}
 }
 
-func (c *Client) allPageBackwards(ctx context.Context, from es.AllPosition, size int) (page, error) {
-	p, _, err := repeat(ctx, c, reads, readBackwards(from, size))
-	if err != nil && isRefusal(err) {
-		return p, refusedAll(err)
-	}
-	return p, err
-}
-
-// readBackwards returns the operation that reads events before a position of the log, the latest first.
-func readBackwards(from es.AllPosition, size int) operation[page] {
-	return func(ctx context.Context, conn *connection) (page, error) {
-		events, err := conn.client.ReadAll(ctx, es.ReadAllOptions{Direction: es.Backwards, From: from}, uint64(size))
-		if err != nil {
-			return page{}, err
-		}
-		return collect(events, size)
-	}
-}
-
-// collect reads a page from the library and closes its gRPC stream.
-func collect(stream *es.ReadStream, size int) (page, error) {
-	defer stream.Close()
+// collect receives the events of a page until io.EOF.
+func collect(size int, next func() (eventlog.Recorded, error)) (page, error) {
 	var p page
 	for bytes := 0; bytes < maxPageBytes; {
-		resolved, err := stream.Recv()
+		event, err := next()
 		if errors.Is(err, io.EOF) {
 			p.last = len(p.events) < size
 			return p, nil
@@ -150,7 +118,6 @@ func collect(stream *es.ReadStream, size int) (page, error) {
 		if err != nil {
 			return page{}, err
 		}
-		event := recorded(resolved.Event)
 		bytes += len(event.Data) + len(event.Metadata)
 		p.events = append(p.events, event)
 	}
@@ -167,23 +134,3 @@ func explained(err error) error {
 
 // isSystem reports whether an event is one of the server's own, whose types start with "$".
 func isSystem(event eventlog.Recorded) bool { return strings.HasPrefix(event.Type, "$") }
-
-// The protocol's content types, of JSON and of all other data.
-const (
-	jsonContent   = "application/json"
-	binaryContent = "application/octet-stream"
-)
-
-func recorded(event *es.RecordedEvent) eventlog.Recorded {
-	return eventlog.Recorded{
-		ID:       event.EventID,
-		Stream:   event.StreamID,
-		Revision: event.EventNumber,
-		Position: eventlog.Position{Commit: event.Position.Commit, Prepare: event.Position.Prepare},
-		Type:     event.EventType,
-		Data:     event.Data,
-		Metadata: event.UserMetadata,
-		Binary:   event.ContentType == binaryContent,
-		Created:  event.CreatedDate,
-	}
-}

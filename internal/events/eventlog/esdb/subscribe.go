@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -16,13 +15,6 @@ import (
 // deliveriesAhead is the number of deliveries that are buffered for a slow reader. gRPC's flow control holds back
 // further ones.
 const deliveriesAhead = 256
-
-// A filtered subscription examines searchWindow events per batch, and sends a checkpoint after windowsPerMessage
-// batches. With the library's defaults, 32 and 1, every 33rd message is a checkpoint.
-const (
-	searchWindow      = 512
-	windowsPerMessage = 64
-)
 
 // subscription resumes after the last event that it delivered. It does not use the event store's checkpoints: they
 // would only save scanning system events again, and in some releases they can be ahead of an event (KurrentDB issues
@@ -115,7 +107,7 @@ func (s *subscription) follow(ctx context.Context) error {
 
 	// It does not require the leader, because all nodes have the events in the same order.
 	_, err = recovering(stream, conn, func(ctx context.Context, conn *connection) (struct{}, error) {
-		return struct{}{}, s.receive(ctx, conn.client, cancel)
+		return struct{}{}, s.receive(ctx, conn, cancel)
 	})
 	if isBroken(err) && ctx.Err() == nil {
 		conn.retire()
@@ -123,41 +115,32 @@ func (s *subscription) follow(ctx context.Context) error {
 	return err
 }
 
-func (s *subscription) options() es.SubscribeToAllOptions {
-	options := es.SubscribeToAllOptions{
-		From:               es.Start{},
-		Filter:             es.ExcludeSystemEventsFilter(),
-		MaxSearchWindow:    searchWindow,
-		CheckpointInterval: windowsPerMessage,
-	}
-	if s.after != eventlog.Start() {
-		options.From = es.Position{Commit: s.after.Commit, Prepare: s.after.Prepare} // exclusive
-	}
-	return options
-}
-
-// receive opens the library's subscription within the timeout of an attempt, and delivers its events.
-func (s *subscription) receive(ctx context.Context, client *es.Client, cancel context.CancelFunc) error {
+// receive opens a subscription within the timeout of an attempt, and delivers its events.
+func (s *subscription) receive(ctx context.Context, conn *connection, cancel context.CancelFunc) error {
 	opening := time.AfterFunc(s.client.conf.AttemptTimeout, cancel)
-	library, err := client.SubscribeToAll(ctx, s.options())
+	next, err := conn.subscribe(ctx, s.after)
 	opening.Stop()
 	if err != nil {
 		return err
 	}
-	defer func() { _ = library.Close() }() // always nil
 	for ctx.Err() == nil {
-		message := library.Recv()
-		switch {
-		case message.SubscriptionDropped != nil:
-			return message.SubscriptionDropped.Error
-		case message.EventAppeared != nil:
-			s.take(ctx, recorded(message.EventAppeared.Event))
-		case message.CaughtUp != nil:
+		switch message, err := next(); {
+		case err != nil:
+			return err
+		case message.event != nil:
+			s.take(ctx, *message.event)
+		case message.caughtUp:
 			s.interrupted = false
 			s.deliver(ctx, eventlog.Delivery{Kind: eventlog.KindCaughtUp})
 		}
 	}
 	return ctx.Err()
+}
+
+// received is a message of a subscription. The zero value is one without a meaning here.
+type received struct {
+	event    *eventlog.Recorded
+	caughtUp bool
 }
 
 // take delivers an event, unless it is a system event or was delivered before.

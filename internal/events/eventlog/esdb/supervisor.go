@@ -90,9 +90,9 @@ func (s *supervisor) dial(d *dialling) {
 	s.mu.Lock()
 	d.conn, d.err = conn, err
 	close(d.done)
-	if conn != nil && conn.batch != nil {
+	if conn != nil && conn.watch != nil {
 		s.running.Go(func() {
-			conn.batch.receive()
+			conn.watch()
 			conn.retire()
 		})
 	}
@@ -157,6 +157,20 @@ func (s *supervisor) spawn(f func()) bool {
 		return false
 	}
 	s.running.Go(f)
+	return true
+}
+
+// during runs f, and wait waits for it. It returns false after close.
+func (s *supervisor) during(f func()) bool {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return false
+	}
+	s.running.Add(1)
+	s.mu.Unlock()
+	defer s.running.Done()
+	f()
 	return true
 }
 
