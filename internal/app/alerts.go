@@ -100,7 +100,7 @@ func (a *App) isOver(ctx context.Context, o alert.Open) (bool, error) {
 
 // isDone reports whether an item is no longer on the to-do list of a process.
 func (a *App) isDone(ctx context.Context, process, item string) (bool, error) {
-	for _, t := range slices.Concat(a.service.toDos, a.service.byPlan, a.service.slow) {
+	for _, t := range slices.Concat(a.service.toDos, a.service.byPlan, a.service.slow, a.service.bursts) {
 		if t.process != process {
 			continue
 		}

@@ -46,6 +46,7 @@ func billingSlice(core *coreParts, providers *providerParts, shared *sharedParts
 			return service{
 				public: slices.Concat(read.Routes(), write.Routes()),
 				byPlan: billingToDos(billing),
+				bursts: []toDo{{commands.PaymentProcess, readmodel.ToDoPaymentView, byStream(billing.HandleNotice)}},
 				jobs: []job{{
 					name: "the reconciliation with the payment provider", every: core.cfg.reconcile(), current: true,
 					run: reconciling(shared.alerts, core.here(alert.PaymentsSource, alert.Unreconciled), billing.Reconcile),
@@ -62,7 +63,6 @@ func billingToDos(billing *commands.Billing) []toDo {
 		{commands.DunningProcess, readmodel.ToDoDunningView, byStream(billing.Lapse)},
 		{commands.CollectProcess, readmodel.ToDoCollectView, byStream(billing.Collect)},
 		{commands.DisputeProcess, readmodel.ToDoEndDisputedView, byStream(billing.EndDisputed)},
-		{commands.PaymentProcess, readmodel.ToDoPaymentView, byStream(billing.HandleNotice)},
 		{commands.OverageProcess, readmodel.ToDoBillOverageView, billing.BillItem},
 	}
 }

@@ -263,6 +263,7 @@ func (a *App) startToDos(context.Context) error {
 		start(a.service.toDos, time.Now, todo.Limits{}),
 		start(a.service.byPlan, a.time.due, todo.Limits{}),
 		start(a.service.slow, time.Now, todo.Limits{Takeover: slowTakeover}),
+		start(a.service.bursts, a.time.due, todo.Limits{Batch: 400, Concurrency: 24}),
 	)
 	if err != nil {
 		return err

@@ -69,7 +69,8 @@ type service struct {
 	admin      []web.Route
 	toDos      []toDo
 	byPlan     []toDo // due in the time of plans
-	slow       []toDo // to-dos whose items take minutes, so other instances take over later
+	slow       []toDo // whose items take minutes, so other instances take over later
+	bursts     []toDo // due in the time of plans, thousands at once
 	jobs       []job
 	checks     []health.Check
 	collectors []prometheus.Collector // the slice's metrics
@@ -177,6 +178,7 @@ func openSlices(p *parts) (service, error) {
 		all.toDos = append(all.toDos, one.toDos...)
 		all.byPlan = append(all.byPlan, one.byPlan...)
 		all.slow = append(all.slow, one.slow...)
+		all.bursts = append(all.bursts, one.bursts...)
 		all.jobs = append(all.jobs, one.jobs...)
 		all.checks = append(all.checks, one.checks...)
 		all.collectors = append(all.collectors, one.collectors...)
@@ -197,7 +199,7 @@ func requireReadModels(projector *feed.Projector, all service) error {
 		}
 	}
 	seen := map[string]bool{}
-	for _, t := range slices.Concat(all.toDos, all.byPlan, all.slow) {
+	for _, t := range slices.Concat(all.toDos, all.byPlan, all.slow, all.bursts) {
 		if err := projector.Requires(t.view.View); err != nil {
 			return fmt.Errorf("to-do list %s: %w", t.process, err)
 		}
