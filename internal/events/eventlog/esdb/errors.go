@@ -93,7 +93,7 @@ func refused(err error) error {
 		return eventlog.ErrTooLarge
 	case isFull(err):
 		return fmt.Errorf("%w: its disk is full", eventlog.ErrUnavailable)
-	case hasCode(err, es.ErrorCodeStreamDeleted), status.Code(err) == codes.NotFound:
+	case hasCode(err, es.ErrorCodeStreamDeleted), hasStatus(err, codes.NotFound, codes.FailedPrecondition):
 		return errors.New("the stream was deleted")
 	case status.Code(err) == codes.Unauthenticated:
 		return errors.New("the event store refused the user name or the password of its connection string")

@@ -8,11 +8,13 @@ import (
 	"testing"
 	"time"
 
+	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/recital-tts/recital/internal/events/eventlog"
 	"github.com/recital-tts/recital/internal/events/eventlog/esdb"
+	"github.com/recital-tts/recital/internal/events/eventnode"
 	"github.com/recital-tts/recital/internal/events/eventnode/nodetest"
 	"github.com/recital-tts/recital/internal/testing/testlog"
 )
@@ -44,6 +46,39 @@ func TestHeadLeavesOutSystemEvents(t *testing.T) {
 
 	system(1000) // more than a page
 	require.Equal(t, ours.Position, head())
+}
+
+// A foreign client may delete a stream. Both ways to the node say so.
+func TestDeletedStreamsAreNamedAsSuch(t *testing.T) {
+	dir := nodetest.Dir(t)
+	node, err := eventnode.Open(eventnode.Config{Dir: dir, Socket: nodetest.Socket(dir), Address: "127.0.0.1:0"})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, node.Close()) })
+	server := "esdb://" + node.Addr().String() + "?tls=false"
+	conf, err := es.ParseConnectionString(server)
+	require.NoError(t, err)
+	foreign, err := es.NewClient(conf)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, foreign.Close()) })
+	for name, conf := range map[string]esdb.Config{
+		"socket": {Socket: nodetest.Socket(dir)}, "library": {ConnectionString: server},
+	} {
+		t.Run(name, func(t *testing.T) {
+			log := open(t, conf)
+			ctx := within(t, patience)
+			_, err := log.Append(ctx, name, eventlog.NoStream, event("ours"))
+			require.NoError(t, err)
+			_, err = foreign.TombstoneStream(ctx, name, es.TombstoneStreamOptions{ExpectedRevision: es.Any{}})
+			require.NoError(t, err)
+
+			for _, err = range log.ReadStream(ctx, name, 0) {
+				require.ErrorContains(t, err, "the stream was deleted")
+			}
+			require.Error(t, err)
+			_, err = log.Append(ctx, name, eventlog.NoStream, event("more"))
+			require.ErrorContains(t, err, "the stream was deleted")
+		})
+	}
 }
 
 func TestTheServersLimitOnAppendsIsTooLargeToo(t *testing.T) {
