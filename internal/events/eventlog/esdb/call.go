@@ -115,8 +115,8 @@ type attempt struct {
 // connection continue.
 func (c *Client) ordinary() attempt { return attempt{c.conf.AttemptTimeout, (*connection).retire} }
 
-// call runs an operation once, limited by ctx and the attempt's timeout. The operation occupies a slot until it ends. One
-// of the library has a goroutine of its own, because parts of the library ignore contexts.
+// call runs an operation once, limited by ctx and the attempt's timeout. The operation occupies a slot until it ends.
+// One of the library has a goroutine of its own, because parts of the library ignore contexts.
 func call[T any](ctx context.Context, c *Client, a attempt, op operation[T]) (T, error) {
 	var none T
 	ctx, cancel := context.WithTimeoutCause(ctx, a.timeout, errNoAnswer)
