@@ -56,21 +56,23 @@ func openBatch(ctx context.Context, node *grpc.ClientConn) (*batch, error) {
 	}, nil
 }
 
-// run passes appends to the call and responses to their appends until the call ends. Then it fails the waiting appends
-// and all later ones. Their outcome is unknown.
+// run passes appends to the call and responses to their appends until the call ends. Then it fails the waiting appends,
+// whose outcome is unknown, and all later ones.
 func (b *batch) run() {
 	var sending sync.WaitGroup
 	sending.Go(b.send)
 	err := b.receive()
 	b.mu.Lock()
 	b.ended = broken(err)
+	b.mu.Unlock()
+	close(b.done)
+	sending.Wait() // an append that was not sent learns that from send
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	for _, waiting := range b.waiting {
 		waiting <- answer{err: b.ended}
 	}
 	b.waiting = nil
-	b.mu.Unlock()
-	close(b.done)
-	sending.Wait()
 }
 
 func (b *batch) send() {

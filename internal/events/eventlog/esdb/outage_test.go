@@ -121,8 +121,8 @@ func TestAnOutageIsTwoLinesOfTheLog(t *testing.T) {
 	require.Equal(t, 1, said.count("state=closed"))
 }
 
-// An append that begins after the log has gone cannot have been written, so it is refused when the outage has lasted
-// for its patience, however long the caller would wait.
+// An append that begins after the client has noticed that the log has gone cannot have been written, so it is refused
+// when the outage has lasted for its patience, however long the caller would wait.
 func TestAnAppendAfterTheLogHasGoneIsRefused(t *testing.T) {
 	node := startRestartable(t)
 	log := open(t, esdb.Config{Socket: nodetest.Socket(node.dir), Patience: 50 * time.Millisecond,
@@ -131,6 +131,7 @@ func TestAnAppendAfterTheLogHasGoneIsRefused(t *testing.T) {
 	for range 20 {
 		node.down()
 		ctx := within(t, patience)
+		require.True(t, assertEventually(ctx, func() bool { _, err := log.Head(ctx); return err != nil }))
 		_, err := log.Append(ctx, "s", 0, event("y"))
 		require.ErrorIs(t, err, eventlog.ErrUnavailable)
 		require.NoError(t, ctx.Err())
