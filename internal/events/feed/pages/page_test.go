@@ -229,8 +229,8 @@ func TestAPageIsTakenWhenItIsOldEnough(t *testing.T) {
 	source, out := make(chan eventlog.Delivery, 1), make(chan Page)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	p := &pager{limits: Limits{Age: time.Millisecond}.withDefaults(), decode: undecoded, awaited: always,
-		deliveries: source, pages: out}
+	p := &pager{limits: Limits{Age: time.Millisecond}.withDefaults(), decode: undecoded, awaited: always, deliveries: source,
+		pages: out}
 	go p.run(ctx)
 	source <- delivered(1)
 	require.Len(t, (<-out).Events, 1)
