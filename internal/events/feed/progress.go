@@ -46,7 +46,6 @@ type progress struct {
 	status   Status
 	furthest eventlog.Position // ever seen committed; a crash of Postgres may move status.Position back
 	waiters  map[*waiter]bool
-	hurry    chan<- struct{} // receives when there is a new waiter; has room for one; nil before this instance feeds it
 }
 
 func newProgress(p Projection, follow func()) *progress {
@@ -157,20 +156,8 @@ func (p *progress) join(position eventlog.Position) (*waiter, error) {
 	p.waiters[w] = true
 	if p.status.State == StateStandby {
 		p.follow()
-		return w, nil
-	}
-	select {
-	case p.hurry <- struct{}{}:
-	default: // it is in a hurry already
 	}
 	return w, nil
-}
-
-// feed sets the channel that receives when there is a new waiter.
-func (p *progress) feed(hurry chan<- struct{}) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.hurry = hurry
 }
 
 // outcome returns nil for a woken waiter if its position is reached, or ErrStopped.

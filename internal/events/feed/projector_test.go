@@ -33,27 +33,6 @@ func TestReadModelsEqualAFoldOfTheLog(t *testing.T) {
 	require.Empty(t, p.alerted())
 }
 
-// A page that nobody waits for would be committed after an hour here.
-func TestAnAwaitedPageIsCommittedAtOnce(t *testing.T) {
-	// given a projection that has read the log, and one that catches up and joins it
-	w := newWorld(t)
-	p := start(t, w.config(counters("old")))
-	p.await(w.live(30))
-	p.stop()
-	config := w.config(counters("old"), counters("new"))
-	config.Limits.Age = time.Hour
-	p = start(t, config)
-	p.await(w.live(30))
-
-	// when further events are awaited, then they are shown
-	for range 5 {
-		last := w.append(w.event())
-		p.await(last)
-		w.requireFold("old", last)
-		w.requireFold("new", last)
-	}
-}
-
 func TestARestartResumesAtTheCheckpoint(t *testing.T) {
 	w := newWorld(t)
 	for range 5 {

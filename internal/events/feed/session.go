@@ -49,7 +49,6 @@ type session struct {
 type group struct {
 	session *session
 	handler *message.Handler
-	hurry   chan struct{} // receives when a caller begins to wait for a member's position; has room for one
 
 	lock    sync.Mutex // held while a page is handled, or while the members' leases are renewed
 	members []*member  // changed under the lock and the session's mutex; read under either
@@ -116,11 +115,10 @@ func (s *session) byPosition() []*group {
 	for _, m := range members {
 		last := len(groups) - 1
 		if last < 0 || groups[last].members[0].position != m.position {
-			groups = append(groups, &group{session: s, hurry: make(chan struct{}, 1)})
+			groups = append(groups, &group{session: s})
 			last++
 		}
 		groups[last].members = append(groups[last].members, m)
-		m.progress.feed(groups[last].hurry)
 	}
 	return groups
 }
@@ -133,14 +131,12 @@ func (s *session) route(ctx context.Context) error {
 	}
 	for _, g := range s.groups {
 		subscriber := pages.NewSubscriber(pages.Config{
-			Log:     s.config.Log,
-			After:   g.members[0].position,
-			Limits:  s.config.Limits,
-			Decode:  s.decode,
-			Ahead:   g.ahead,
-			Awaited: g.awaited,
-			Hurry:   g.hurry,
-			Logger:  s.logger,
+			Log:    s.config.Log,
+			After:  g.members[0].position,
+			Limits: s.config.Limits,
+			Decode: s.decode,
+			Ahead:  g.ahead,
+			Logger: s.logger,
 		})
 		g.handler = router.AddConsumerHandler(g.name(), pages.TopicAll, subscriber, g.handle)
 	}
@@ -148,14 +144,6 @@ func (s *session) route(ctx context.Context) error {
 		return fmt.Errorf("running the router: %w", err)
 	}
 	return nil
-}
-
-// awaited reports whether a caller waits for a member's position.
-func (g *group) awaited() bool {
-	g.session.mu.Lock()
-	members := g.members
-	g.session.mu.Unlock()
-	return slices.ContainsFunc(members, func(m *member) bool { return m.progress.waitedFor() })
 }
 
 const closeTimeout = 30 * time.Second
@@ -243,9 +231,6 @@ func (s *session) join(g, ahead *group) {
 	defer s.mu.Unlock()
 	if position, alive := g.position(); !alive || position != ahead.members[0].position {
 		return
-	}
-	for _, m := range g.members {
-		m.progress.feed(ahead.hurry)
 	}
 	ahead.members = append(slices.Clone(ahead.members), g.members...)
 	g.members = nil

@@ -43,21 +43,21 @@ func (p Page) Split(position eventlog.Position) (upTo, after Page) {
 	return Page{Events: p.Events[:len(p.Events)-len(after.Events)]}, after
 }
 
-// Limits bound a page. Once the subscription has caught up, a page that somebody waits for also ends as soon as the log
-// is drained, so that it is often one event. Until then pages are as large as possible: the larger a page, the fewer
-// rows are written more than once.
+// Limits bound a page. Once the subscription has caught up, a page also ends as soon as the log is drained, so that a
+// live page is often one event. Until then pages are as large as possible: the larger a page, the fewer rows are
+// written more than once.
 type Limits struct {
 	Events int           // 0 means 5,000
 	Bytes  int           // of data and metadata; 0 means 8 MiB. One event may be larger
-	Age    time.Duration // since the page's first event; 0 means 20 ms. 25 times as long until the first catch-up
+	Age    time.Duration // since the page's first event; 0 means 50 ms. Ten times as long until the first catch-up
 }
 
 // agesBehind is the age of a page before the first catch-up, as a multiple of the usual one.
-const agesBehind = 25
+const agesBehind = 10
 
 func (l Limits) withDefaults() Limits {
 	return Limits{
-		Events: cmp.Or(l.Events, 5000), Bytes: cmp.Or(l.Bytes, 8<<20), Age: cmp.Or(l.Age, 20*time.Millisecond),
+		Events: cmp.Or(l.Events, 5000), Bytes: cmp.Or(l.Bytes, 8<<20), Age: cmp.Or(l.Age, 50*time.Millisecond),
 	}
 }
 
@@ -67,8 +67,6 @@ type pager struct {
 	decode     func(eventlog.Recorded) eventlog.Decoded
 	take       func(eventlog.Recorded) bool // nil takes every event
 	ahead      func([]eventlog.Decoded) any // see Config
-	awaited    func() bool                  // see Config
-	hurry      <-chan struct{}              // see Config
 	deliveries <-chan eventlog.Delivery
 	pages      chan<- Page
 
@@ -77,7 +75,7 @@ type pager struct {
 	bytes  int
 	opened time.Time
 	live   bool             // the subscription has caught up at least once
-	aged   <-chan time.Time // receives when the page is old enough
+	aged   <-chan time.Time // receives when a page from before the first catch-up is old enough
 }
 
 // run sends pages until ctx or the deliveries end. Until a page is taken, it continues to collect events up to the
@@ -97,7 +95,6 @@ func (p *pager) run(ctx context.Context) {
 		case pages <- p.page:
 			p.page, p.bytes, p.aged = Page{}, 0, nil
 		case <-p.aged:
-		case <-p.hurry:
 		case delivery, open := <-deliveries:
 			if !open {
 				return
@@ -107,24 +104,17 @@ func (p *pager) run(ctx context.Context) {
 	}
 }
 
-// due reports whether the page may be sent: it is full or old enough, or it is awaited and the log is drained.
+// due reports whether the page may be sent: it is full or old enough, or the log is drained.
 func (p *pager) due() bool {
 	switch {
 	case len(p.page.Events) == 0:
 		return false
 	case p.full():
 		return true
-	case p.live && len(p.deliveries) == 0 && p.awaited():
-		return true
+	case p.live:
+		return len(p.deliveries) == 0 || time.Since(p.opened) >= p.limits.Age
 	}
-	return time.Since(p.opened) >= p.age()
-}
-
-func (p *pager) age() time.Duration {
-	if p.live {
-		return p.limits.Age
-	}
-	return agesBehind * p.limits.Age
+	return time.Since(p.opened) >= agesBehind*p.limits.Age
 }
 
 func (p *pager) full() bool {
@@ -132,10 +122,7 @@ func (p *pager) full() bool {
 }
 
 func (p *pager) add(delivery eventlog.Delivery) {
-	if delivery.Kind == eventlog.KindCaughtUp && !p.live {
-		p.live = true
-		p.aged = time.After(p.age())
-	}
+	p.live = p.live || delivery.Kind == eventlog.KindCaughtUp
 	// A subscription that resumed may deliver an event again.
 	if delivery.Kind != eventlog.KindEvent || delivery.Event.Position.Compare(p.after) <= 0 {
 		return
@@ -158,7 +145,9 @@ func (p *pager) add(delivery eventlog.Delivery) {
 // open begins a page.
 func (p *pager) open() {
 	p.opened = time.Now()
-	p.aged = time.After(p.age())
+	if !p.live {
+		p.aged = time.After(agesBehind * p.limits.Age)
+	}
 }
 
 // Metadata keys of a message. A message of several events has the keys of its last one.

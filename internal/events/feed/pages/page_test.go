@@ -3,9 +3,7 @@ package pages
 import (
 	"context"
 	"slices"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -29,8 +27,7 @@ func cut(limits Limits, deliveries ...eventlog.Delivery) []Page {
 	}
 	out := make(chan Page)
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &pager{limits: limits.withDefaults(), decode: undecoded, awaited: always, deliveries: source,
-		pages: out}
+	p := &pager{limits: limits.withDefaults(), decode: undecoded, deliveries: source, pages: out}
 	go func() {
 		defer close(out)
 		p.run(ctx)
@@ -125,61 +122,13 @@ func TestPagesTogetherAreTheLog(t *testing.T) {
 	})
 }
 
-func always() bool { return true }
-
-// A live page that nobody waits for collects events until it is old enough.
-func TestALivePageWaitsUnlessSomebodyWaitsForIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		// given a pager that has caught up, with a receiver
-		source, out, hurry := make(chan eventlog.Delivery), make(chan Page), make(chan struct{})
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		var awaited atomic.Bool
-		p := &pager{limits: Limits{Age: time.Minute}.withDefaults(), decode: undecoded, awaited: awaited.Load, hurry: hurry,
-			deliveries: source, pages: out}
-		go p.run(ctx)
-		source <- eventlog.Delivery{Kind: eventlog.KindCaughtUp}
-		begun := time.Now()
-		receive := func() (events int, after time.Duration) {
-			page := <-out
-			return len(page.Events), time.Since(begun)
-		}
-
-		// when events arrive that nobody waits for, then they are one page, a minute after the first one
-		source <- delivered(1)
-		time.Sleep(30 * time.Second)
-		source <- delivered(2)
-		events, after := receive()
-		require.Equal(t, 2, events)
-		require.Equal(t, time.Minute, after)
-
-		// when somebody begins to wait, then the page is sent at once
-		source <- delivered(3)
-		go func() {
-			time.Sleep(time.Second)
-			awaited.Store(true)
-			hurry <- struct{}{}
-		}()
-		events, after = receive()
-		require.Equal(t, 1, events)
-		require.Equal(t, time.Minute+time.Second, after)
-
-		// and so is the next one while somebody waits
-		source <- delivered(4)
-		events, after = receive()
-		require.Equal(t, 1, events)
-		require.Equal(t, time.Minute+time.Second, after)
-	})
-}
-
 // A page that is not taken grows up to the limits.
 func TestThePageIsReadAheadUpToItsLimits(t *testing.T) {
 	// given a pager without a receiver
 	source, out := make(chan eventlog.Delivery), make(chan Page)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	p := &pager{limits: Limits{Events: 5}.withDefaults(), decode: undecoded, awaited: always, deliveries: source,
-		pages: out}
+	p := &pager{limits: Limits{Events: 5}.withDefaults(), decode: undecoded, deliveries: source, pages: out}
 	go p.run(ctx)
 
 	// when events arrive one by one
@@ -202,8 +151,7 @@ func TestPagesAreLargeUntilTheSubscriptionHasCaughtUp(t *testing.T) {
 	source, out := make(chan eventlog.Delivery), make(chan Page)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	p := &pager{limits: Limits{Age: time.Hour}.withDefaults(), decode: undecoded, awaited: always, deliveries: source,
-		pages: out}
+	p := &pager{limits: Limits{Age: time.Hour}.withDefaults(), decode: undecoded, deliveries: source, pages: out}
 	go p.run(ctx)
 	taken := make(chan Page)
 	go func() {
@@ -229,8 +177,7 @@ func TestAPageIsTakenWhenItIsOldEnough(t *testing.T) {
 	source, out := make(chan eventlog.Delivery, 1), make(chan Page)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	p := &pager{limits: Limits{Age: time.Millisecond}.withDefaults(), decode: undecoded, awaited: always, deliveries: source,
-		pages: out}
+	p := &pager{limits: Limits{Age: time.Millisecond}.withDefaults(), decode: undecoded, deliveries: source, pages: out}
 	go p.run(ctx)
 	source <- delivered(1)
 	require.Len(t, (<-out).Events, 1)

@@ -35,12 +35,6 @@ type Config struct {
 	// It may be nil.
 	Ahead func([]eventlog.Decoded) any
 
-	// Awaited reports whether somebody waits for further events, and Hurry receives when somebody begins to. Other events
-	// wait for the age of their page, because a commit of several events costs hardly more than that of one. A nil
-	// Awaited means always.
-	Awaited func() bool
-	Hurry   <-chan struct{}
-
 	// ResendAfter is the pause before a refused message (Nack) is sent again; 0 means 100 ms.
 	ResendAfter time.Duration
 
@@ -53,9 +47,6 @@ func (c *Config) setDefaults() {
 	c.Limits = c.Limits.withDefaults()
 	if c.Decode == nil {
 		c.Decode = func(r eventlog.Recorded) eventlog.Decoded { return eventlog.Decoded{Recorded: r} }
-	}
-	if c.Awaited == nil {
-		c.Awaited = func() bool { return true }
 	}
 	c.ResendAfter = cmp.Or(c.ResendAfter, 100*time.Millisecond)
 	if c.Logger == nil {
@@ -149,8 +140,6 @@ func (s *subscription) read(ctx context.Context) error {
 		decode:     s.config.Decode,
 		take:       s.filter(),
 		ahead:      s.config.Ahead,
-		awaited:    s.config.Awaited,
-		hurry:      s.config.Hurry,
 		deliveries: source.Deliveries(),
 		pages:      pages,
 		after:      s.after,
