@@ -56,8 +56,8 @@ func openBatch(ctx context.Context, node *grpc.ClientConn) (*batch, error) {
 	}, nil
 }
 
-// run passes appends to the call and responses to their appends until the call ends. Then it fails the waiting appends,
-// whose outcome is unknown, and all later ones.
+// run passes appends to the call, and responses to their appends, until the call ends. Then waiting appends fail with
+// an unknown outcome, and later ones as unsent.
 func (b *batch) run() {
 	var sending sync.WaitGroup
 	sending.Go(b.send)

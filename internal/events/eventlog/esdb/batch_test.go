@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -29,13 +27,17 @@ func TestAppendsOnACallThatEnds(t *testing.T) {
 		var running sync.WaitGroup
 		running.Go(n.run)
 		outcomes := make([]error, 32)
+		answered := make(chan struct{}, len(outcomes))
 		for i := range outcomes {
 			running.Go(func() {
 				_, outcomes[i] = n.append(t.Context(), fmt.Sprint("s-", round, "-", i), eventlog.NoStream,
 					[]eventlog.Proposed{{ID: uuid.New(), Type: "t", Data: []byte("{}")}})
+				answered <- struct{}{}
 			})
 		}
-		time.Sleep(time.Duration(rand.IntN(2000)) * time.Microsecond)
+		for range round % len(outcomes) {
+			<-answered
+		}
 		kill()
 		running.Wait()
 		n.close()
